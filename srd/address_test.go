@@ -12,17 +12,19 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// The first attacker of these tests is an observer. It forwards a peer's packets from
-// elsewhere before they arrive. The second is a peer that forges its source address.
+// These tests have two attackers. One is an observer: it forwards copies of a peer's
+// packets from other addresses, and the copies arrive before the originals. The other is a
+// peer that forges its source address.
 
-// at returns a tuple of the victim's, or of a new address of the peer's.
+// at returns the tuple from this host to the given address and port: those of a victim, or
+// new ones of the peer.
 func at(addr string, port int) Tuple {
 	return Tuple{Local: UplinkOf(netip.MustParseAddr("10.0.0.1"), 0), Remote: netip.AddrPortFrom(netip.MustParseAddr(addr), uint16(port))}
 }
 
 const victim = "192.0.2.7"
 
-// bytesTo returns how many bytes were sent to addr since the first from packets.
+// bytesTo returns how many bytes were sent to addr, without the first `from` packets.
 func (s *script) bytesTo(from int, addr string) (n int) {
 	for _, p := range s.sent[from:] {
 		if p.to.Remote.Addr() == netip.MustParseAddr(addr) {
@@ -42,7 +44,7 @@ func (s *script) challengesTo(addr string) (n int) {
 	return n
 }
 
-// active returns how many paths are in use to addr.
+// active returns how many active paths lead to addr.
 func (s *script) active(addr string) (n int) {
 	for _, p := range s.c.paths.table {
 		if p.state == PathActive && p.tuple.Remote.Addr() == netip.MustParseAddr(addr) {
@@ -59,8 +61,8 @@ func repeated(n int, secret byte, k wire.Kind) (b []byte) {
 	return b
 }
 
-// A lying peer sends from a victim's address, on any ports and slots. The victim gets at
-// most three times the bytes of the peer.
+// A lying peer sends packets with a victim's source address, from any ports and in any path
+// slots. The victim gets at most three times the bytes that the peer sent.
 func TestScriptNoReflection(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := newScript(t, 2)
@@ -85,7 +87,7 @@ func TestScriptNoReflection(t *testing.T) {
 			n := len(b) + wire.Overhead
 			from := at(victim, rapid.IntRange(1, 40).Draw(r, "port"))
 			if rapid.IntRange(0, 3).Draw(r, "whose") == 0 {
-				s.arrive(0, n, b) // from where it is
+				s.arrive(0, n, b) // from the peer's true address
 			} else {
 				came += n
 				s.arriveOn(from, uint16(rapid.IntRange(0, steer.MaxPaths).Draw(r, "slot")), n, b)
@@ -102,8 +104,8 @@ func TestScriptNoReflection(t *testing.T) {
 	})
 }
 
-// A packet with many challenges gets one response. A path is given as many responses in a
-// round trip as an honest peer may ask for.
+// A packet with many challenges gets one response. The number of responses on a path in one
+// round trip is limited to what an honest peer needs.
 func TestScriptChallengesAreBounded(t *testing.T) {
 	s := newScript(t, 1)
 	s.arrive(0, 1400, repeated(80, 1, wire.KindChallenge))
@@ -157,13 +159,14 @@ func TestScriptAllPathsAreAnswered(t *testing.T) {
 	}
 }
 
-// An observer forwards packets from hundreds of ports. The paths in use stay so, nothing
-// of the path table is taken, and few challenges go there.
+// An observer forwards packets from hundreds of ports. The active paths stay active, the
+// forwarded packets take no slot of the path table, and few challenges are sent to these
+// ports.
 func TestScriptForwardedPacketsTakeNoPath(t *testing.T) {
 	const n = steer.MaxPaths
 	s := newScript(t, n)
 	s.mute = true
-	s.wait(5 * time.Second) // all are quiet
+	s.wait(5 * time.Second) // no path has traffic
 	for i := range 300 {
 		s.arriveOn(at(victim, 1+i), uint16(i%n), 1400, wire.AppendPing(nil))
 		s.wait(13 * time.Millisecond)
@@ -177,7 +180,8 @@ func TestScriptForwardedPacketsTakeNoPath(t *testing.T) {
 	s.wantSound(t)
 }
 
-// A fifth of all packets is forwarded from one address with four ports.
+// An observer forwards a fifth of all packets from one address with four ports. The
+// challenges to this address back off.
 func TestScriptChallengesToAnAddressBackOff(t *testing.T) {
 	s := newScript(t, 2)
 	s.mute = true
@@ -196,9 +200,10 @@ func TestScriptChallengesToAnAddressBackOff(t *testing.T) {
 	}
 }
 
-// The peer's NAT has forgotten a mapping, and the next packet is the smallest there is. It
-// is enough: the new tuple is a path within two round trips, and is asked at once whether
-// it carries full packets. The path that it replaces is asked as well.
+// The peer's NAT has forgotten a mapping, and the next packet is the smallest possible one.
+// This packet is enough: the new tuple becomes a path within two round trips. A challenge
+// then tests at once whether the path carries full packets. The path that it replaces is
+// challenged as well.
 func TestScriptMovedPeerIsFound(t *testing.T) {
 	for _, addr := range []string{"192.0.2.1", "10.0.0.2"} {
 		s := newScript(t, 2)
@@ -232,7 +237,7 @@ func TestScriptMovedPeerIsFound(t *testing.T) {
 	}
 }
 
-// A path that was proven by a small packet and carries no full ones is not used.
+// A path is not used if a small packet has proven it but full packets do not pass.
 func TestScriptSmallPathIsNotUsed(t *testing.T) {
 	s := newScript(t, 2)
 	s.mute = true
@@ -261,7 +266,7 @@ func TestScriptSmallPathIsNotUsed(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Secrets are taken under the keys in use only.
+// A returned secret proves a tuple only if its packet is sealed with the keys in use.
 func TestScriptProofUnderCurrentKeys(t *testing.T) {
 	s := newScript(t, 1)
 	s.mute = true
@@ -287,7 +292,8 @@ func TestScriptProofUnderCurrentKeys(t *testing.T) {
 	}
 }
 
-// The slot of candidates has no acknowledgements: nobody may ask for one there.
+// Packets in the path slot of candidates are not acknowledged, so frames that request an
+// acknowledgement are invalid in this slot.
 func TestScriptNothingIsAcknowledgedOnTheCandidatesSlot(t *testing.T) {
 	s := newScript(t, 1)
 	for _, b := range [][]byte{wire.AppendPing(nil), wire.AppendMessage(nil, 0, &Imm{}, []byte("x")), wire.AppendTombstone(nil, 0, &Imm{})} {
@@ -298,7 +304,7 @@ func TestScriptNothingIsAcknowledgedOnTheCandidatesSlot(t *testing.T) {
 	}
 }
 
-// Where the peer has proven to be is known after its paths are gone.
+// The proven addresses of the peer are kept after its paths were freed.
 func TestScriptProvenOutlivesPaths(t *testing.T) {
 	s := newScript(t, 1)
 	for i := range 40 {

@@ -8,7 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// An address is in the set as long as anybody holds it, however it is written.
+// An address is in the set as long as anybody holds it. An IPv4 address and its IPv4-mapped
+// IPv6 form are the same address.
 func TestAddressSet(t *testing.T) {
 	var s srd.AddressSet
 	a := netip.MustParseAddr("192.0.2.1")
@@ -29,8 +30,8 @@ func TestAddressSet(t *testing.T) {
 	}
 }
 
-// A Conn tells where its peer is: where it calls it, at once, and where the peer has called
-// from, when that is proven. A Conn that is closed tells nothing.
+// A Conn reports its peer's addresses: an address that the Conn calls at once, and an
+// address from which the peer called once it is proven. A closed Conn reports none.
 func TestConnTellsWhereItsPeerIs(t *testing.T) {
 	p := newPair(t, 40, links(4)...)
 	a, b := p.tuple(1, 0).Remote.Addr(), p.tuple(0, 0).Remote.Addr()

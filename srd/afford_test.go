@@ -8,7 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A call that may not be sent is counted, and made when it may: nothing but time is lost.
+// An initiation that Config.Afford refuses is counted as a drop. The next attempt is sent
+// as usual if Config.Afford allows it.
 func TestCallThatCannotBeAfforded(t *testing.T) {
 	s := newScript(t, 2)
 	s.c.session.retire(&s.c.session.send)

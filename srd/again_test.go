@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// A packet is acknowledged on the nearest path. A packet that comes again is acknowledged
-// on its own path until one acknowledgement was sent: nearer paths may have failed in our
-// direction.
+// A message is acknowledged on the nearest path. A message that arrives a second time is
+// acknowledged once on the path on which it arrived, because nearer paths may have failed
+// in the direction to the peer.
 func TestScriptAcknowledgesWhereItComesAgain(t *testing.T) {
 	s := newScript(t, 3)
 	s.lengthen(10 * time.Millisecond)
@@ -44,8 +44,8 @@ func TestScriptAcknowledgesWhereItComesAgain(t *testing.T) {
 	s.wantSound(t)
 }
 
-// A called end opens no paths beside the peer's. When nothing is heard on those any more,
-// it does, because all of them may have failed unnoticed.
+// The responder of the handshake opens no paths in addition to the peer's. If the peer's
+// paths fall silent, it opens paths, because all of the peer's may have failed unnoticed.
 func TestScriptCalledOneOpensPathsInSilence(t *testing.T) {
 	s := newScript(t, 2)
 	s.c.env.cfg.Eager = false

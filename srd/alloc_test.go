@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// receiving is a connection that gets one message a packet.
+// receiving is a connection that receives packets of one message each.
 type receiving struct {
 	*script
 	b       []byte
@@ -25,7 +25,8 @@ func newReceiving(t testing.TB, size int, step mono.Time) *receiving {
 	return s
 }
 
-// round takes one packet, hands its message on, and acknowledges what is due.
+// round handles one packet, delivers its message, and sends an acknowledgement if one is
+// due.
 func (s *receiving) round() {
 	s.now += s.step
 	s.b = wire.AppendMessage(s.b[:0], s.number, &Imm{}, s.payload)
@@ -42,8 +43,7 @@ func (s *receiving) round() {
 	}
 }
 
-// A packet that arrives, the messages in it, and the acknowledgement for it take
-// no memory.
+// Handling a packet, delivering its messages and acknowledging it allocate no memory.
 func TestReceivingDoesNotAllocate(t *testing.T) {
 	s := newReceiving(t, 100, 3e5)
 	for range 100 {
@@ -57,7 +57,7 @@ func TestReceivingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// endless is a source of one payload over and over.
+// endless is a source that returns the same payload again and again.
 type endless struct {
 	OneFlow
 	b []byte
@@ -70,7 +70,7 @@ func (e *endless) Pull(now mono.Time, most int) (Message, bool) {
 // Backlog implements Source.
 func (e *endless) Backlog() bool { return true }
 
-// windowPackets is how many packets a sending connection may have in flight.
+// windowPackets is the number of packets that a sending connection may have in flight.
 const windowPackets = 20
 
 // sending is a connection that always has something to send.
@@ -90,7 +90,7 @@ func newSending(t testing.TB, step mono.Time) *sending {
 	return s
 }
 
-// round sends a window, and takes the acknowledgement for it.
+// round sends one window of packets, and handles the acknowledgement for them.
 func (s *sending) round() {
 	s.now += s.step
 	for s.c.Next(s.now, s.train, s.src) {
@@ -106,8 +106,7 @@ func (s *sending) round() {
 	s.c.SendDeadline(s.now, s)
 }
 
-// A packet that is sent, and the acknowledgement that comes for it, take no
-// memory.
+// Sending a packet, and handling the acknowledgement for it, allocate no memory.
 func TestSendingDoesNotAllocate(t *testing.T) {
 	s := newSending(t, 3e5)
 	for range 100 {

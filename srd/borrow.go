@@ -2,9 +2,8 @@ package srd
 
 import "github.com/srdtun/srdtun/srd/internal/wire"
 
-// Shared is an Owner of a payload that several holders share. The payload stays unchanged
-// until the calls of Release match those of Retain. Any goroutine may call Retain and
-// Release.
+// Shared is an Owner of a reference-counted payload. The payload stays unchanged until
+// Release was called as often as Retain. Any goroutine may call Retain and Release.
 type Shared interface {
 	Owner
 	Retain()
@@ -13,16 +12,16 @@ type Shared interface {
 
 // borrowed is a payload that is not yet copied to its buffer.
 type borrowed struct {
-	at    int // where it belongs in the buffer
+	at    int // its offset in the buffer
 	data  []byte
 	owner Shared // retained; nil: the same owner as in the previous entry
 }
 
-// loans are payloads that are not yet copied to their positions in a buffer. The zero
-// value of loans copies every payload at once.
+// loans is a list of payloads that are not yet copied to their positions in a buffer. The
+// zero value of loans copies every payload at once.
 type loans struct {
 	wanted bool       // payloads of Shared owners are lent; others are copied at once
-	lent   []borrowed // where they belong, in the order of the buffer
+	lent   []borrowed // in the order of their positions in the buffer
 	lender Owner      // owner of the last entry
 }
 

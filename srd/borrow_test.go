@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lender is an owner that several hold.
+// lender is a reference-counted owner.
 type lender struct {
 	data []byte
 	refs int
@@ -18,17 +18,18 @@ func (l *lender) Done(Status) { l.Release() }
 func (l *lender) Retain()     { l.refs++ }
 func (l *lender) Release() {
 	if l.refs--; l.refs == 0 {
-		clear(l.data) // somebody else has it now
+		clear(l.data) // another user has the buffer now
 	}
 }
 
-// lone is an owner that nobody else holds.
+// lone is an owner without a reference count.
 type lone struct{}
 
 func (lone) Done(Status) {}
 
 // A train has the same bytes whether Next or Seal copies the payloads, even if the
-// transport releases them in between. Nothing is held after the train.
+// transport releases the payloads in between. After the train is sealed, it retains no
+// payload.
 func TestSharedPayloads(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		now, later := NewTrain(), NewTrain().Borrow()
@@ -63,7 +64,7 @@ func TestSharedPayloads(t *testing.T) {
 				l.Done(Acknowledged)
 			}
 		}
-		later.keys = nil // the packets stay in clear
+		later.keys = nil // so the packets stay unencrypted
 		later.Seal()
 		if !bytes.Equal(later.Buf, want) || later.Size != now.Size {
 			r.Fatalf("%x, want %x", later.Buf, want)
@@ -76,7 +77,7 @@ func TestSharedPayloads(t *testing.T) {
 	})
 }
 
-// retained is how often a train holds l.
+// retained returns how often a train has retained l.
 func retained(t *Train, l *lender) (n int) {
 	for _, s := range t.loans.lent {
 		if s.owner != nil && s.owner == Shared(l) {
@@ -86,7 +87,8 @@ func retained(t *Train, l *lender) (n int) {
 	return n
 }
 
-// A train that is not sealed holds nothing on when it is used again.
+// When a train that was never sealed is used again, it releases the payloads that it
+// retained.
 func TestTrainsThatAreNotSealed(t *testing.T) {
 	l := &lender{data: []byte("payload"), refs: 1}
 	train := NewTrain().Borrow()
@@ -101,7 +103,8 @@ func TestTrainsThatAreNotSealed(t *testing.T) {
 	}
 }
 
-// A message takes the same room in a train either way.
+// A message takes the same number of bytes in a train, whether Next or Seal copies its
+// payload.
 func TestHeadOfAMessage(t *testing.T) {
 	payload := []byte("payload")
 	whole := wire.AppendMessage(nil, 9, &Imm{1}, payload)

@@ -8,11 +8,11 @@ import (
 )
 
 // hurryAfter is the time between the arrival of a cookie and the attempt that uses it.
-// The response to the earlier attempt may arrive on another path before the end of
-// hurryAfter.
+// Within this time the response to the earlier attempt may arrive on another path.
 const hurryAfter = 25 * time.Millisecond
 
-// attempt is an initiation of this end that may still be answered.
+// attempt is an initiation that this end has sent, and to which a response may still
+// arrive.
 type attempt struct {
 	hs    *handshake.Attempt
 	index uint32  // reserved for the response
@@ -43,10 +43,10 @@ func (t *Tuple) reaches(u Tuple) bool {
 
 // calls holds the unfinished attempts of a handshake with one peer. A regular attempt is
 // sent on several paths. In addition, a hurried attempt may be sent on the tuple of a
-// received cookie. An attempt ends after its time, or when either attempt is answered. No
-// packet of a sender without keys ends an attempt. A cookie is only stored, and causes at
-// most one hurried attempt for each regular attempt. The type calls is not safe for
-// concurrent use.
+// received cookie. An attempt ends when its time is over, or when one of the two attempts
+// gets a valid response. A sender without the peer's private key cannot end an attempt. A
+// cookie is only stored, and causes at most one hurried attempt for each regular attempt.
+// The type calls is not safe for concurrent use.
 type calls struct {
 	self    self     // owner of the receiver indices
 	regular *attempt // nil: none
@@ -54,31 +54,31 @@ type calls struct {
 
 	hurry mono.Time // when the hurried attempt goes out
 	to    *Tuple    // its destination; nil: none is planned
-	spent bool      // the regular attempt has had its hurried one
+	spent bool      // the one hurried attempt of the regular attempt was planned
 
 	tries    int  // regular attempts since the first
-	greeting bool // begun without a message to send, and none has come since
+	greeting bool // begun without a message to send, and there is still none
 	turn     int  // rotates the tuples that initiations go out on
 }
 
 // busy reports whether this end has an unfinished handshake.
 func (v *calls) busy() bool { return v.regular != nil }
 
-// begin stores a regular attempt, after the end of the earlier regular attempt.
+// begin stores a regular attempt. The previous regular attempt has ended.
 func (v *calls) begin(a attempt) {
 	v.drop(&v.regular)
 	v.regular, v.spent, v.to = &a, false, nil
 	v.tries++
 }
 
-// follow notes the hurried attempt that was planned.
+// follow stores the planned hurried attempt after it was sent.
 func (v *calls) follow(a attempt) {
 	v.drop(&v.hurried)
 	v.hurried = &a
 }
 
-// plan plans a hurried attempt to the tuple `from`. A cookie for the attempt with this
-// index came from that tuple.
+// plan plans a hurried attempt to the tuple `from`. A cookie for the attempt with the
+// receiver index `index` came from that tuple.
 func (v *calls) plan(now mono.Time, index uint32, from Tuple) {
 	if v.regular == nil || v.regular.index != index {
 		return
@@ -94,7 +94,8 @@ func (v *calls) plan(now mono.Time, index uint32, from Tuple) {
 	}
 }
 
-// hurries reports, once, that the hurried attempt is due, and returns its tuple.
+// hurries reports whether the planned hurried attempt is due, and returns its tuple. It
+// reports each planned attempt once.
 func (v *calls) hurries(now mono.Time) (to Tuple, ok bool) {
 	if v.to == nil || now < v.hurry || v.regular == nil {
 		return to, false
@@ -113,8 +114,8 @@ func (v *calls) find(index uint32) *attempt {
 	return nil
 }
 
-// answered ends all attempts, because the attempt `a` was answered. The receiver index of
-// `a` stays reserved, because the new session uses it.
+// answered ends all attempts, because the response to the attempt `a` has arrived. The
+// receiver index of `a` stays reserved, because the new session uses it.
 func (v *calls) answered(a *attempt) {
 	switch a {
 	case v.regular:
@@ -133,7 +134,7 @@ func (v *calls) abandon() {
 	v.to = nil
 }
 
-// expire ends a hurried attempt after its time. The caller handles the end of a regular
+// expire ends a hurried attempt whose time is over. The caller handles the end of a regular
 // attempt.
 func (v *calls) expire(now mono.Time) {
 	if v.hurried != nil && now >= v.hurried.end {

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// released notes the indices that were given back.
+// released counts, for each receiver index, how often it was released.
 type released struct {
 	noIndexes
 	gone map[uint32]int
@@ -30,14 +30,14 @@ func made(index uint32, begun, end mono.Time) attempt {
 
 const callsMS = mono.Time(time.Millisecond)
 
-// A cookie makes one hurried attempt for each regular one, and ends none.
+// Cookies cause at most one hurried attempt for each regular attempt, and end no attempt.
 func TestCookieHurriesOnce(t *testing.T) {
 	v, r := newCalls()
 	v.begin(made(1, 0, 1000*callsMS))
 	hurried := 0
 	for now := 10 * callsMS; now < 900*callsMS; now += callsMS {
 		v.expire(now)
-		v.plan(now, 1, callee) // one each millisecond
+		v.plan(now, 1, callee) // a cookie each millisecond
 		if to, ok := v.hurries(now); ok {
 			hurried++
 			if to != callee || now != 35*callsMS {
@@ -45,8 +45,8 @@ func TestCookieHurriesOnce(t *testing.T) {
 			}
 			v.follow(made(2, now, 300*callsMS))
 		}
-		v.plan(now, 2, callee) // nor does one to the hurried attempt
-		v.plan(now, 9, callee) // or to nothing
+		v.plan(now, 2, callee) // a cookie for the hurried attempt plans nothing
+		v.plan(now, 9, callee) // nor does a cookie for no attempt
 		if v.find(1) == nil || (v.find(2) != nil) != (now >= 35*callsMS && now < 300*callsMS) {
 			t.Fatalf("at %v ended: %v", now, r.gone)
 		}
@@ -56,8 +56,8 @@ func TestCookieHurriesOnce(t *testing.T) {
 	}
 }
 
-// A hurried attempt keeps its time when the next regular one begins, and a cookie for that
-// waits until it is over.
+// A hurried attempt keeps its time limit when the next regular attempt begins. A cookie for
+// the new regular attempt is used only after the hurried attempt has ended.
 func TestHurriedAttemptKeepsItsTime(t *testing.T) {
 	v, r := newCalls()
 	v.begin(made(1, 0, 250*callsMS))
@@ -75,7 +75,8 @@ func TestHurriedAttemptKeepsItsTime(t *testing.T) {
 	}
 }
 
-// The answer to one attempt ends the other, whichever it is, and gives its index back once.
+// The response to either of two attempts ends the other attempt, and releases its receiver
+// index once.
 func TestAnswerEndsTheOther(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		v, r := newCalls()
@@ -95,7 +96,8 @@ func TestAnswerEndsTheOther(t *testing.T) {
 	}
 }
 
-// The time of a hurried attempt that is planned, and the ends of both, are deadlines.
+// The time of a planned hurried attempt is a deadline, and so are the ends of both
+// attempts.
 func TestCallsDeadline(t *testing.T) {
 	v, _ := newCalls()
 	want := func(at mono.Time) {
@@ -116,8 +118,8 @@ func TestCallsDeadline(t *testing.T) {
 	want(mono.Never)
 }
 
-// A packet from a tuple on which nothing was sent answers nothing. If the kernel chose the
-// source address, any address of ours fits.
+// A packet on a tuple on which nothing was sent cannot be a response. If the kernel chose
+// our source address, any local address fits.
 func TestReaches(t *testing.T) {
 	elsewhere := callee
 	elsewhere.Remote = netip.MustParseAddrPort("10.0.0.2:8")
@@ -137,8 +139,8 @@ func TestReaches(t *testing.T) {
 	}
 }
 
-// When a handshake is given up, waiting messages are given up only if no session works.
-// Perhaps an attacker keeps the next session from being made.
+// When a handshake is given up, waiting messages are given up only if no session works. An
+// attacker may be preventing the next session.
 func TestScriptNothingIsVoidedWhileASessionWorks(t *testing.T) {
 	for _, works := range []bool{true, false} {
 		s := newScript(t, 1)

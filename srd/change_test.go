@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// A new preshared key takes nothing from the session there is, whichever end has it
-// first, and counts from the next handshake on.
+// A new preshared key does not affect the present session, whichever end gets the key
+// first. The next handshake uses the new key.
 func TestNewPresharedKey(t *testing.T) {
 	p := newPair(t, 1, four(100*mbit, 200*time.Microsecond)...)
 	for _, h := range p.host {
@@ -34,7 +34,8 @@ func TestNewPresharedKey(t *testing.T) {
 			t.Errorf("side %d: no session", i)
 		}
 	}
-	// With another key at one end alone there is none once the keys have run out.
+	// If only one end changes its preshared key, there is no session after the present keys
+	// have expired.
 	p.host[1].conn.SetPSK(handshake.PSK{2})
 	p.run(2*time.Minute, never)
 	for i, h := range p.host {
@@ -44,8 +45,7 @@ func TestNewPresharedKey(t *testing.T) {
 	}
 }
 
-// An idle connection begins to keep its paths alive when SetKeepalive says so, and stops
-// again.
+// SetKeepalive starts and stops the keepalives of an idle connection.
 func TestNewKeepalive(t *testing.T) {
 	p := newPair(t, 1, four(100*mbit, 200*time.Microsecond)...)
 	p.connect()

@@ -11,9 +11,9 @@ import (
 
 // choice finds the eligible paths for each train, and the policy picks one of them.
 //
-// An application receives its bytes in order, so the longest path determines the delay.
-// The cost of a path is its round trip without a queue (len), or more if a packet is
-// late:
+// An application receives its bytes in order, so the longest path determines the delay. The
+// cost of a path is its length (len), which is its round trip without a queue. If a packet
+// on the path is late, the cost may be more:
 //
 //	cost(p) = max(len, age of the oldest packet in flight if it is late)
 //
@@ -23,8 +23,8 @@ import (
 //
 //	cost(p) <= least cost + Q + W + e
 //
-// The margin e covers the granules of both hosts and small differences of length. Among
-// eligible paths the policy evens out the queues.
+// The margin e covers the granules of both hosts and small differences of length. Among the
+// eligible paths the policy balances the queues.
 type choice struct {
 	*env
 	paths    *slots
@@ -36,22 +36,22 @@ type choice struct {
 	queue    time.Duration // smoothed delay of packets on eligible paths (waited)
 	sampled  mono.Time     // its last sample
 	least    time.Duration
-	longest  time.Duration // of all usable paths
+	longest  time.Duration // greatest length of all usable paths
 	front    front
-	frozen   mono.Time // until then new data takes only paths with recent acknowledgements
-	ping     *path     // a far path that carries nothing and is due for a ping
+	frozen   mono.Time // until then new data uses only paths with recent acknowledgements
+	ping     *path     // a far path that carries no data and is due for a ping
 	steering steering
 }
 
-// alikePart: lengths that differ by less than an eighth count as equal, because a few
-// round trips measure a length only with that accuracy.
+// alikePart: lengths that differ by less than 1/alikePart of the smaller one count as
+// equal, because a few round trips measure a length only with that accuracy.
 const alikePart = 8
 
 // queuePart: a sample weighs 1/16 in the smoothed queue.
 const queuePart = 16
 
-// length returns the round trip of p without a queue. If round trips vary at random, the
-// length is an upper bound of most of them. Random variation counts only above
+// length returns the round trip of p without a queue. If round trips vary at random, most
+// of them are at most as long as the length. Random variation counts only above
 // cc.TargetCeiling, because a smaller variation may come from a queue.
 func (p *path) length() time.Duration {
 	return p.rtt.Empty() + max(0, p.rtt.Random()-cc.TargetCeiling)
@@ -69,8 +69,8 @@ func (ch *choice) cost(now mono.Time, p *path) time.Duration {
 	return p.len
 }
 
-// survey finds the least and the greatest length. It returns the greatest cost that is
-// eligible for data with this wait in front of the window.
+// survey finds the least and the greatest length. It returns the greatest cost at which a
+// path is eligible for data, given the wait in front of the window.
 func (ch *choice) survey(now mono.Time, wait time.Duration) time.Duration {
 	least, short := sampleMost, sampleMost
 	ch.longest = 0
@@ -83,7 +83,7 @@ func (ch *choice) survey(now mono.Time, wait time.Duration) time.Duration {
 	}
 	ch.least = short
 	if now.Sub(ch.sampled) > cleanRounds*ch.rtt.Smoothed()+ch.hosts.coarse {
-		ch.queue = 0 // the queues have drained since then
+		ch.queue = 0 // the queues have drained since the last sample
 	}
 	return least + max(0, ch.queue) + wait + max(2*ch.hosts.coarse, short/alikePart)
 }

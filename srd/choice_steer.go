@@ -6,7 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// steering connects a connection with its path policy.
+// steering holds the optional interfaces of the path policy, and the state of the
+// connection for them.
 type steering struct {
 	scope   steer.Scope
 	sender  steer.Sender // these four are nil if the policy does not implement them
@@ -14,20 +15,20 @@ type steering struct {
 	placed  steer.Placed
 	doubled steer.Doubled
 
-	source    Source        // of the train being built, if it must keep to one flow
-	ahead     steer.Context // context of the choice of the train's path
+	source    Source        // of the train being built, if the policy needs trains of one flow
+	ahead     steer.Context // context in which the policy chose the train's path
 	wantsCopy bool          // a message of that train wants a copy
 	copies    copies
 
-	gauge   steer.Gauge   // of the peer's paths to us
+	gauge   steer.Gauge   // measures the peer's paths to this end
 	arrival steer.Arrival // of the packet being handled
 }
 
-// copies is a range of messages that were sent on one path. Those that the policy doubles
-// are also sent on a second path (sender_copy.go).
+// copies is a range of messages that were sent on one path. If the policy wants second
+// copies of them, they are also sent on another path (sender_copy.go).
 type copies struct {
 	from, to uint64
-	first    uint16 // slot of their first path
+	first    uint16 // slot of the path on which they were sent
 }
 
 // SetPolicy replaces the path policy. Packets in flight stay on their paths. The new
@@ -58,8 +59,8 @@ func (ch *choice) place(p *path) {
 	}
 }
 
-// look prepares the context of the next choice, for a train of at most n bytes. If the
-// policy needs a flow and no message is queued, look() returns false.
+// look prepares the policy's context for the next choice of a path, for a train of at most
+// n bytes. If the policy needs a flow and no message is queued, look() returns false.
 func (ch *choice) look(now mono.Time, src Source, n int) bool {
 	s := &ch.steering
 	s.source, s.wantsCopy, s.ahead = nil, false, steer.Context{Target: ch.cfg.Control.Target(), Bytes: n}
@@ -72,7 +73,7 @@ func (ch *choice) look(now mono.Time, src Source, n int) bool {
 	return ok
 }
 
-// same reports whether the next message may go into the train being built.
+// same reports whether the next message may be added to the train being built.
 func (s *steering) same(now mono.Time) bool {
 	if s.source == nil {
 		return true
@@ -101,8 +102,8 @@ func (s *steering) trailer(now mono.Time, b []byte) []byte {
 	return s.feedback(now, b)
 }
 
-// feedback appends the congestion metric of one of the peer's paths, if the peer uses
-// metrics.
+// feedback appends the congestion metric that this end measured for one of the peer's
+// paths, if the peer uses metrics.
 func (s *steering) feedback(now mono.Time, b []byte) []byte {
 	if p, metric, ok := s.gauge.Feedback(now); ok {
 		b = wire.AppendMetric(b, uint16(p), metric)
@@ -122,15 +123,16 @@ func (ch *choice) spread(now mono.Time, p *path, first uint64, bytes int) {
 	}
 }
 
-// reported passes the peer's congestion metric of one of our paths to the policy.
+// reported passes the congestion metric that the peer measured for one of our paths to the
+// policy.
 func (ch *choice) reported(now mono.Time, f *wire.Frame) {
 	if r := ch.steering.remote; r != nil && int(f.Slot) < len(ch.paths.table) {
 		r.Reported(now, int(f.Slot), f.Metric)
 	}
 }
 
-// measure passes the metrics of packet p to the gauge, after the frames of p were
-// handled.
+// measure passes the time stamp and the network's metric of packet p to the gauge, after
+// the frames of p were handled.
 func (ch *choice) measure(now mono.Time, p *Packet) {
 	s := &ch.steering
 	if p.Slot == candidateSlot {

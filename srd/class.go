@@ -2,8 +2,8 @@ package srd
 
 import "time"
 
-// Class determines how long a lost message is repaired. A Class is one of the constants,
-// or the result of Deadline.
+// Class determines for how long lost copies of a message are replaced. A Class is one of
+// the constants, or the result of Deadline.
 type Class uint32
 
 const (
@@ -24,15 +24,15 @@ const (
 // With classUnit the longest deadline is somewhat more than an hour.
 const classUnit = time.Microsecond
 
-// Deadline returns a class with a fixed time of repair. A payload is given up when d has
-// passed since it was first sent, and not earlier. The number of losses has no effect.
-// The time of repair is at least 2 us and at most 71 minutes.
+// Deadline returns a class with a fixed repair time. A payload is given up when d has
+// passed since it was first sent, and not earlier, however often it was lost. The repair
+// time is at least 2 us and at most 71 minutes.
 func Deadline(d time.Duration) Class {
 	return Class(min(max(d/classUnit, time.Duration(firstDeadline)), time.Duration(lastDeadline)))
 }
 
-// deadline returns the time after which messages of class k are given up. If k has no
-// fixed time, ok is false.
+// deadline returns the repair time of class k, after which messages are given up. If k has
+// no fixed repair time, ok is false.
 func (k Class) deadline() (d time.Duration, ok bool) {
 	return time.Duration(k) * classUnit, k >= firstDeadline && k <= lastDeadline
 }
@@ -40,11 +40,11 @@ func (k Class) deadline() (d time.Duration, ok bool) {
 // Status is the outcome of a message.
 type Status uint8
 
-// The statuses. A payload without the status Acknowledged may have arrived, if only the
-// acknowledgement was lost.
+// The statuses. A payload with another status than Acknowledged may also have arrived:
+// perhaps only its acknowledgement was lost.
 const (
 	Acknowledged Status = iota // the peer has it
-	GivenUp                    // it was too old for another repair
+	GivenUp                    // it was lost, and too old to be sent again
 	Reset                      // the peer restarted, closed the session, or did not answer
 	NumStatus
 )

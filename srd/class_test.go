@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// said is an Owner that notes what it is told.
+// said is an Owner that records the statuses of its payloads.
 type said []Status
 
 func (v *said) Done(s Status) { *v = append(*v, s) }
@@ -34,7 +34,8 @@ func TestScriptReliable(t *testing.T) {
 	s := newScript(t, 3)
 	s.class = Reliable
 	number := s.send(1, 0)[0].numbers()[0]
-	// carries returns the newest packet with the message.
+	// carries returns the path slot of the newest packet with the message, and the number of
+	// such packets.
 	carries := func() (on uint16, times int) {
 		for i := range s.sent {
 			if slices.Contains(s.sent[i].numbers(), number) {
@@ -63,7 +64,7 @@ func TestScriptReliable(t *testing.T) {
 	s.wantSound(t)
 }
 
-// A deadline is kept although nobody answers, and not before its time.
+// If the peer is silent, a payload is given up at its deadline, and not earlier.
 func TestScriptDeadline(t *testing.T) {
 	s := newScript(t, 3)
 	s.class = Deadline(time.Second)
@@ -82,7 +83,7 @@ func TestScriptDeadline(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Each way in which a payload is given back has a name.
+// Each status has a name.
 func TestStatuses(t *testing.T) {
 	var o outbox
 	var v said
@@ -98,8 +99,8 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// When a peer has not answered for the whole time that it is called, all waiting messages
-// are reset once, reliable ones included.
+// If no attempt of a handshake gets a response, all waiting messages get the status Reset
+// once, including reliable ones.
 func TestScriptNobodyAnswers(t *testing.T) {
 	s := newScript(t, 2)
 	s.class = Reliable

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// A machine that turns out to be a copy seals nothing under the copied keys, and gets new
-// ones at once. Traffic goes on in both directions, under load too.
+// A process in a copied virtual machine seals no packet with the copied keys, and gets new
+// keys at once. Traffic continues in both directions, even under load.
 func TestReincarnate(t *testing.T) {
 	for side := range 2 {
 		p := newPair(t, uint64(side+1), four(100*mbit, 200*time.Microsecond)...)
@@ -35,7 +35,7 @@ func TestReincarnate(t *testing.T) {
 		}
 		before, handshakes := used(), copied.conn.Stats().Handshakes
 		sent := copied.conn.Stats().Sent
-		copied.conn.SetTuples(p.now, p.tuples(side)) // the passive end learns where to call
+		copied.conn.SetTuples(p.now, p.tuples(side)) // the passive end gets the tuples to call
 		copied.conn.Reincarnate(p.now, p.rng.Uint64(), steer.NewSpray(1), cc.New(0))
 		if !copied.conn.Restarted() || copied.conn.Session(p.now).Ready {
 			t.Error("nothing was forgotten")

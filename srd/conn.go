@@ -22,7 +22,7 @@ type Conn struct {
 	restarted bool
 }
 
-// introduce sets the pointers between the parts of c.
+// introduce sets the pointers from the parts of c to each other.
 func introduce(c *Conn) {
 	e, slots := c.env, &c.paths.slots
 	c.session.env, c.session.paths, c.session.recovery, c.session.self = e, &c.paths, &c.recovery, self{c}
@@ -66,8 +66,8 @@ func (c *Conn) Window() (window, inflight int, rate float64) {
 func (c *Conn) Backlog() bool { return !c.recovery.out.empty() }
 
 // Delivered returns the recent rate of acknowledged data in bytes of UDP payload per
-// second. The rate is measured over some 200 ms, and is 0 if the last measurement is a
-// second old.
+// second. The rate is measured over some 200 ms, and is 0 if the last measurement ended
+// more than a second ago.
 func (c *Conn) Delivered(now mono.Time) float64 { return c.recovery.rate.at(now) }
 
 // RTT returns the smoothed round trip over all paths, or 0 if it is unknown.
@@ -78,8 +78,8 @@ func (c *Conn) Queue() (queue, target time.Duration) {
 	return c.env.cfg.Control.Queue(), c.env.cfg.Control.Target()
 }
 
-// Recv returns the next message that arrived. The payload is part of the packet that was
-// handled last, and is valid until that buffer is used again.
+// Recv returns the next message that arrived. The payload is a part of the buffer of the
+// last handled packet, and is valid until that buffer is used again.
 func (c *Conn) Recv() (Message, bool) {
 	if c.receiver.taken == len(c.receiver.received) {
 		c.receiver.received, c.receiver.taken = c.receiver.received[:0], 0
@@ -100,8 +100,8 @@ func (c *Conn) Waits(now mono.Time) [NumLimits]time.Duration {
 	return v
 }
 
-// Packet returns the UDP payload of a full packet in bytes: the size that all paths in use
-// carry.
+// Packet returns the UDP payload of a full packet in bytes: the largest size that all paths
+// in use carry.
 func (c *Conn) Packet() int { return c.paths.packet }
 
 // Pending returns the number of messages that were sent and are neither acknowledged nor

@@ -10,17 +10,17 @@ import (
 // The methods in this file change settings of the Config while the connection runs.
 // SetPolicy and SetTuples change the policy and the tuples.
 
-// SetPSK changes the preshared key from the next handshake on. The present session
+// SetPSK sets the preshared key for the next and later handshakes. The present session
 // continues, so both ends can change the key one after the other.
 func (c *Conn) SetPSK(psk handshake.PSK) { c.env.cfg.PSK = psk }
 
-// SetKeepalive sets the longest time for which a path of ours is unused; 0: no limit.
-// Without a session SetKeepalive begins a handshake, because perhaps only this end can
-// reach the other.
+// SetKeepalive sets the keepalive interval: the longest time for which a path that we
+// opened stays without packets (0: no limit). Without a session SetKeepalive begins a
+// handshake, because the peer may be unable to reach this end.
 func (c *Conn) SetKeepalive(now mono.Time, every time.Duration) {
 	c.env.cfg.Keepalive = every
 	if every == 0 {
-		return // a planned keepalive is still sent, and then no more
+		return // a keepalive that is already planned is still sent; no other follows
 	}
 	c.paths.changed = c.paths.changed || c.paths.wanting // keepalive needs all paths open
 	for _, p := range c.paths.table {

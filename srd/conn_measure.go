@@ -6,16 +6,16 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Measured is the result of a measurement on one path.
+// Measured is the result of a round-trip measurement on one path.
 type Measured struct {
 	Slot  uint16
 	Tuple Tuple
 	RTT   time.Duration // 0: no answer
 }
 
-// Measure begins a measurement of the paths that pick selects, and ends any earlier
-// measurement. Measure returns the number of selected paths. A nil pick selects all
-// paths, and opens a path on every tuple. Without a session no path is measured. Next
+// Measure begins a measurement of the round trips of the paths that pick selects, and ends
+// any earlier measurement. Measure returns the number of selected paths. A nil pick selects
+// all paths, and opens a path on every tuple. Without a session no path is measured. Next
 // sends the challenges.
 func (c *Conn) Measure(now mono.Time, pick func(*PathInfo) bool) int {
 	c.paths.measuring = nil
@@ -39,8 +39,8 @@ func (c *Conn) Measure(now mono.Time, pick func(*PathInfo) bool) int {
 	return len(m.probes)
 }
 
-// Measurement returns the present results of a measurement. The result `open` is true
-// while a challenge is unsent or unanswered.
+// Measurement returns the present results of a measurement. The result `open` is true while
+// a challenge is not yet sent or has no response.
 func (c *Conn) Measurement() (v []Measured, open bool) {
 	if c.paths.measuring == nil {
 		return nil, false

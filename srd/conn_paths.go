@@ -19,7 +19,7 @@ type PathInfo struct {
 	Base     time.Duration
 	MTU      int       // UDP payload bytes
 	Seen     mono.Time // last packet from the peer on it
-	Unsized  bool      // a small packet has passed, but none of BasePacket bytes yet
+	Unsized  bool      // a small packet has passed, but no packet of BasePacket bytes yet
 	InFlight int
 	Weight   float64
 	PathStats
@@ -48,10 +48,10 @@ func (c *Conn) Endpoint() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// failingFor is the time for which a path that fell silent counts as failing: the longest
-// interval of probes. After failingFor, routing has usually found another route. If
-// routing has found no other route, the path is gone, and the remaining capacity is the
-// normal one.
+// failingFor is the time for which a path that fell silent counts as failing. It is the
+// longest interval of probes. By then the network's routing has usually found another
+// route. Otherwise the path is gone, and the capacity of the remaining paths counts as
+// normal.
 const failingFor = probeMost
 
 // Failing reports whether a path fell silent within failingFor and is still silent. Such
@@ -60,13 +60,13 @@ func (c *Conn) Failing(now mono.Time) bool {
 	return c.paths.fell != 0 && now.Sub(c.paths.fell) < failingFor
 }
 
-// SetTuples sets the tuples on which the peer may be reachable: all local x remote
-// addresses and ports. Our paths on other tuples are freed for new paths if they do not
-// answer. New paths are opened as soon as a session exists. The argument `learned` lists
-// tuples of earlier packets from the peer. An initiation to a learned tuple is useful,
-// because a peer with a NAT may still receive there. Once the peer has opened a path
-// between two addresses, this end sends no more initiations to the learned tuples between
-// these addresses.
+// SetTuples sets the tuples on which the peer may be reachable: all combinations of local
+// and remote addresses and ports. Our paths on other tuples are probed, and freed if the
+// probes get no response. New paths are opened as soon as a session exists. The argument
+// `learned` lists tuples of earlier packets from the peer. An initiation to a learned tuple
+// is useful, because a peer with a NAT may still receive there. Once the peer has opened a
+// path between two addresses, this end sends no more initiations to the learned tuples
+// between these addresses.
 func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, learned ...Tuple) {
 	all := slices.Concat(tuples, learned)
 	c.paths.tuples, c.paths.firstLearned = all[:min(len(all), steer.MaxPaths)], min(len(tuples), steer.MaxPaths)
@@ -101,11 +101,11 @@ func (c *Conn) Refused(now mono.Time, t Tuple) {
 	}
 }
 
-// HostChanged reports that addresses or routes of this host may have changed. The
-// function became() returns the present form of an uplink: an address that moved to
-// another interface, for example, has another uplink number. The paths of an uplink in a
-// new form continue. If the uplink is gone, ok is false, and its paths are freed. Silent
-// paths are probed at once, because the cause of their silence may be over.
+// HostChanged reports that addresses or routes of this host may have changed. The function
+// became() returns the Uplink that replaces an Uplink. For example, an address that moved
+// to another interface has another interface number. The paths of a replaced uplink
+// continue on the new one. If the uplink is gone, ok is false, and its paths are freed.
+// Silent paths are probed at once, because the change may have repaired them.
 func (c *Conn) HostChanged(now mono.Time, became func(Uplink) (u Uplink, ok bool)) {
 	soon := now
 	for _, p := range c.paths.table {
@@ -114,17 +114,17 @@ func (c *Conn) HostChanged(now mono.Time, became func(Uplink) (u Uplink, ok bool
 		case p.tuple.Local.IsValid() && !c.paths.follow(p, became):
 			c.paths.freePath(p)
 		case p.silent():
-			// The probes of silent paths have the same interval as first challenges.
+			// The probes of silent paths have the same spacing as the first challenges of new paths.
 			p.probe.next, p.probe.tries = soon, 0
 			c.paths.probing.Add(int(p.slot))
-			c.env.active = now // so that an idle connection probes too, for a while
+			c.env.active = now // so that an idle connection probes for a while, too
 			soon = soon.Add(openEvery)
 		}
 	}
 }
 
-// Proven returns the proven addresses of the peer, at most 16. The addresses of paths are
-// first, sorted by the latest packet, and addresses without a path are last.
+// Proven returns the proven addresses of the peer, at most 16. Addresses with a path come
+// first, those with the latest packets at the front. Addresses without a path come last.
 func (c *Conn) Proven() (v []netip.AddrPort) {
 	var paths []*path
 	for _, p := range c.paths.table {

@@ -12,12 +12,12 @@ import (
 // Inbound flow:
 //
 //	1. driver: datagram -> receiver index -> RecvKeys (no lock of ours)
-//	2. Fresh: a packet number already seen is dropped before it is decrypted, while a path works
+//	2. Fresh: while a path works, a packet whose number was seen before is dropped without decryption
 //	3. RecvKeys.Open, outside of the lock
-//	4. Handle: check and set of the packet number, then the frames
-//	5. Recv: messages that are new
+//	4. Handle: check and record the packet number, then handle the frames
+//	5. Recv: return the new messages
 //
-// Handle reads frames only after RecvKeys.Open has proven their author.
+// Handle reads frames only after RecvKeys.Open has authenticated the packet.
 
 // Fresh reports whether a packet with this slot and packet number could be new. Fresh is
 // a cheap check before decryption; Handle makes the exact check.
@@ -95,7 +95,7 @@ func arrival(now, at mono.Time) mono.Time {
 // acknowledgement.
 func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 	var f wire.Frame
-	var asked, answered bool // a challenge and a response were read; a packet has at most one of each
+	var asked, answered bool // a challenge or a response was read; only the first of each in a packet counts
 	for rest := p.Plain; len(rest) > 0; {
 		var ok bool
 		if rest, ok = wire.Next(rest, &f); !ok {
@@ -103,7 +103,7 @@ func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 			return eliciting
 		}
 		if p.Slot == candidateSlot && f.Kind.Elicits() {
-			c.env.drop(DropMalformed) // nobody may ask for an acknowledgement there
+			c.env.drop(DropMalformed) // no frame in this slot may request an acknowledgement
 			return false
 		}
 		switch f.Kind {

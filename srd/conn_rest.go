@@ -5,15 +5,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// rest frees the memory of the connection for traffic. The connection calls rest when
-// unused keys have expired. So a host with many peers does not keep the memory of each
-// peer's peak.
+// rest frees the memory that the connection needs only for traffic. The connection calls
+// rest when its keys have expired after a time without traffic. So a host with many peers
+// does not keep the peak memory of each peer.
 func (c *Conn) rest(now mono.Time) {
 	if !c.recovery.out.rest() {
 		return
 	}
 	for _, p := range c.paths.table {
-		c.recovery.settleAll(p) // a ping in flight is not answered any more
+		c.recovery.settleAll(p) // a ping in flight will not be acknowledged any more
 		p.sent.Trim(func(*ledger.Packet) bool { return true })
 		p.sent.Rest()
 	}
@@ -26,7 +26,7 @@ func (c *Conn) rest(now mono.Time) {
 	c.paths.candidates.Rest()
 	c.receiver.parts = nil
 	if s := &c.session; s.calls.deadline() == mono.Never {
-		s.stamper, s.last = nil, response{} // the next handshake makes new ones
+		s.stamper, s.last = nil, response{} // the next handshake allocates new ones
 	}
 	if len(c.receiver.pending) == 0 {
 		c.receiver.pending = nil

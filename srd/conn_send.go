@@ -2,16 +2,16 @@ package srd
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// Each call of Next builds one train, in this order of precedence:
+// Each call of Next builds one train. It takes the first of these that is possible:
 //
 //	1. handshake packets
-//	2. path challenges that are due, and responses that are owed
+//	2. challenges that are due, and responses to the peer's challenges
 //	3. an acknowledgement that is due: with new messages, or alone
-//	4. repairs, each on a path that its message has not tried
-//	5. a second copy of the last train, or of its messages that want one, if the path
+//	4. retransmissions, each on a path on which its message was not sent yet
+//	5. a second copy of the last train, or of its messages with Message.Twice, if the path
 //	   policy allows it
 //	6. new messages, as the window and the pacer allow
-//	7. when there are none, a proof that we have the keys of a session that we began,
+//	7. without new messages, a proof that we have the keys of a session that we began,
 //	   or copies of late messages
 
 // Next fills t with the next train to send, taking new messages from src (which may be

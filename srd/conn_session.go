@@ -7,12 +7,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// meet stores the peer's incarnation, which has just been proven. If the incarnation is a
-// new one, all state of the former incarnation is cleared in one step, including keys.
+// meet stores the peer's incarnation, which a packet under new keys has just proven. If the
+// incarnation differs from the stored one, all state of the former incarnation is cleared
+// in one step, including keys.
 func (c *Conn) meet(now mono.Time, incarnation uint64) {
 	s := &c.session
-	// Unconfirmed keys of other incarnations are deleted even at the first incarnation: a
-	// late packet under such keys must not restore the state of another process.
+	// Unconfirmed keys of other incarnations are deleted even if no incarnation was known
+	// before. Otherwise a late packet under such keys would restore the state of another
+	// process.
 	for _, e := range []**epoch{&s.next, &s.other} {
 		if *e != nil && (*e).peer != incarnation {
 			c.session.retire(e)
@@ -28,10 +30,10 @@ func (c *Conn) meet(now mono.Time, incarnation uint64) {
 
 // confirm handles the first packet under keys that this end made as responder. The packet
 // proves that the initiator has the keys. If our response went to a single address, the
-// packet also proves that address (RFC 9000 section 8.1). The initiation proves neither
-// the keys nor the address, because it may be a recording. If this end accepted the
-// incarnation in a recording, its message numbers would restart at 0, and the real peer
-// would drop the messages as duplicates.
+// packet also proves that address (RFC 9000 section 8.1). The initiation proves neither the
+// keys nor the address, because it may be a replay. If this end accepted the incarnation of
+// a replayed initiation, its message numbers would restart at 0, and the real peer would
+// drop the messages as duplicates.
 func (c *Conn) confirm(now mono.Time, p *Packet) {
 	s := &c.session
 	var e *epoch
@@ -87,8 +89,9 @@ func (c *Conn) Farewell(now mono.Time, t *Train) bool {
 	return true
 }
 
-// Connect must be called when there is a message to send. Without a session or an
-// attempt, Connect begins a handshake. Connect reports whether there is a session.
+// Connect must be called when there is a message to send. If there is neither a session nor
+// an unfinished handshake, Connect begins a handshake. Connect reports whether there is a
+// session.
 func (c *Conn) Connect(now mono.Time) (ready bool) {
 	switch ready = c.session.ready(now); {
 	case ready:
@@ -102,9 +105,9 @@ func (c *Conn) Connect(now mono.Time) (ready bool) {
 }
 
 // Greet begins a handshake without a message to send, unless there is a session or an
-// attempt. After a greeting the first message need not wait for a handshake, and the peer
-// replaces the state of a former process of this end. The attempts end soon: with many
-// absent peers, endless attempts would be a useless load.
+// unfinished handshake. After a greeting the first message need not wait for a handshake,
+// and the peer replaces the state of a former process of this end. The attempts end soon:
+// with many absent peers, endless attempts would be a useless load.
 func (c *Conn) Greet(now mono.Time) {
 	if !c.session.ready(now) && !c.session.calls.busy() {
 		c.session.call(now)
@@ -113,7 +116,7 @@ func (c *Conn) Greet(now mono.Time) {
 }
 
 // seek continues probing if there is a session but no path works. In this state no packet
-// is in flight, so no timeout can show that the peer has lost its keys.
+// is in flight, so no probe timeout can show that the peer may have lost its keys.
 func (c *Conn) seek(now mono.Time) {
 	if !c.paths.usable.Empty() {
 		return
@@ -220,9 +223,9 @@ func (c *Conn) Restarted() bool {
 }
 
 // lied ends the session with a peer that has acknowledged packets without receiving them.
-// Until the peer's wait is over, this end neither begins nor answers a handshake with the
-// peer. The next session begins with a new window, because lies may have increased the
-// window.
+// For a time (type liar), this end then neither begins nor answers a handshake with the
+// peer. The next session begins with a new window, because the false acknowledgements may
+// have increased the window.
 func (c *Conn) lied(now mono.Time) {
 	s := &c.session
 	s.liar.again(now)

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// flows is a source whose messages belong to the flows of a list, one each.
+// flows is a source with one message for each entry of a list of flows.
 type flows struct {
 	OneFlow
 	next []uint32
@@ -36,7 +36,7 @@ func (f *flows) Pull(_ mono.Time, most int) (Message, bool) {
 // Backlog implements Source.
 func (f *flows) Backlog() bool { return len(f.next) > 0 }
 
-// drain sends what src has and returns the packets that carry messages.
+// drain sends all messages of src and returns the packets with messages.
 func (s *script) drain(src Source) (v []sent) {
 	from := len(s.sent)
 	for s.c.Next(s.now, s.train, src) {
@@ -54,13 +54,14 @@ func (s *script) drain(src Source) (v []sent) {
 	return v
 }
 
-// A policy of flows gets trains of one flow, and keeps each on its path.
+// A policy that keeps flows on their paths gets trains of a single flow, and sends each
+// flow on one path.
 func TestScriptTrainsOfOneFlow(t *testing.T) {
 	s := newScript(t, 4)
 	s.c.SetPolicy(steer.NewECMP(1))
 	src := &flows{size: 100}
 	for i := range uint32(200) {
-		src.next = append(src.next, i*i%23) // sometimes several of one in a row
+		src.next = append(src.next, i*i%23) // sometimes several messages of one flow in a row
 	}
 	want := slices.Clone(src.next)
 	on := map[uint32]uint16{}
@@ -91,7 +92,8 @@ func TestScriptFlowsArePacked(t *testing.T) {
 	}
 }
 
-// Everything goes on two paths, and one copy is enough.
+// Under the policy "duplicate" each message is sent on two paths, and the arrival of one
+// copy is enough.
 func TestScriptDuplicate(t *testing.T) {
 	s := newScript(t, 2)
 	s.c.SetPolicy(steer.NewDuplicate(1))
@@ -111,7 +113,7 @@ func TestScriptDuplicate(t *testing.T) {
 		t.Fatalf("messages %v and %v", a, b)
 	}
 	s.wantSound(t)
-	// Path 1 has lost all but its last packet, path 0 nothing.
+	// Path 1 has lost all packets but its last one, and path 0 has lost none.
 	r := wire.Record{Slot: 0, Highest: by[0][len(by[0])-1].pn, Below: ^uint64(0)}
 	s.ackAll(30, nil, r)
 	if s.c.paths.table[1].inflight == 0 {
@@ -160,8 +162,9 @@ type tally struct {
 
 func (t *tally) Reported(_ mono.Time, p int, metric uint8) { t.metrics[p] = metric }
 
-// A policy that uses the other end's view has its packets stamped. The other end answers
-// with metrics under any policy of its own. Neither makes a packet too large.
+// If a policy uses the metrics of the other end, packets carry time stamps. The other end
+// returns metrics, whatever its own policy is. Neither stamps nor metrics make a packet too
+// large.
 func TestScriptStampsAndMetrics(t *testing.T) {
 	s := newScript(t, 2)
 	last := func(p sent) wire.Frame {
@@ -192,7 +195,7 @@ func TestScriptStampsAndMetrics(t *testing.T) {
 	}
 	acks := 0
 	for _, p := range s.sent[from:] {
-		pairs := 0 // CONGA, section 3.1: one path and its metric in a packet
+		pairs := 0 // CONGA, section 3.1: a packet carries one path and its metric
 		for _, f := range p.frames {
 			if f.Kind == wire.KindMetric {
 				pairs++
@@ -208,7 +211,7 @@ func TestScriptStampsAndMetrics(t *testing.T) {
 	if acks < 70 || last(s.sent[len(s.sent)-1]).Metric != steer.MetricMost {
 		t.Errorf("%d acknowledgements with a metric, the last frame is %+v", acks, last(s.sent[len(s.sent)-1]))
 	}
-	// A network that writes its load into packets knows better than we.
+	// If the network writes its load into packets, that metric replaces our own measurement.
 	s.now = s.now.Add(2 * time.Millisecond)
 	b = wire.AppendStamp(wire.AppendPing(nil), s.now.Stamp())
 	s.c.Handle(s.now, &Packet{Tuple: s.tuple(1), Slot: 1, PN: s.peerPN[1], Load: 4, Plain: b, Keys: s.keys})
@@ -234,7 +237,8 @@ func TestScriptStampsAndMetrics(t *testing.T) {
 	}
 }
 
-// Classes are told when the policy is set, and when a path comes into use.
+// The policy is told the class of a path when the policy is set, and when the path comes
+// into use.
 func TestScriptPathsArePlaced(t *testing.T) {
 	s := newScript(t, 4)
 	s.c.env.cfg.Class = func(t Tuple) int { return int(t.Sock) / 2 }
@@ -256,7 +260,7 @@ func TestScriptPathsArePlaced(t *testing.T) {
 	}
 }
 
-// Neither stamps nor metrics take memory.
+// Neither stamps nor metrics allocate memory.
 func TestSteeringDoesNotAllocate(t *testing.T) {
 	s := newScript(t, 2)
 	c, err := steer.New("conga", steer.Options{})

@@ -17,7 +17,7 @@ func four(rate float64, delay time.Duration) []*link {
 	return v
 }
 
-// A clean network sees no loss, no retransmission and no drop.
+// On a network without faults there is no loss, no retransmission and no drop.
 func TestCleanNetwork(t *testing.T) {
 	p := newPair(t, 1, four(0, 50*time.Microsecond)...)
 	p.connect()
@@ -41,7 +41,7 @@ func TestCleanNetwork(t *testing.T) {
 	}
 }
 
-// Four links of 100 Mbit/s carry nearly four times what one does.
+// Four links of 100 Mbit/s carry nearly four times as much as one link.
 func TestFillsAllPaths(t *testing.T) {
 	p := newPair(t, 2, four(100*mbit, 50*time.Microsecond)...)
 	p.connect()
@@ -61,8 +61,8 @@ func TestFillsAllPaths(t *testing.T) {
 	t.Logf("%+v", *h.conn.Stats())
 }
 
-// One of four links dies without a word. The rest goes on, everything arrives,
-// and the dead one is left alone until it is back.
+// One of four links fails silently. The other links continue, every message arrives, and
+// the dead link carries no data until it works again.
 func TestBlackhole(t *testing.T) {
 	p := newPair(t, 3, four(100*mbit, 50*time.Microsecond)...)
 	p.connect()
@@ -103,7 +103,7 @@ func TestBlackhole(t *testing.T) {
 	p.wantAll(1, int(h.src.next))
 }
 
-// Loss, duplication, reordering and corruption, each on one link: every message
+// One link loses packets, one duplicates, one reorders and one corrupts them. Every message
 // arrives exactly once.
 func TestHostileLinks(t *testing.T) {
 	l := four(100*mbit, 200*time.Microsecond)
@@ -118,7 +118,8 @@ func TestHostileLinks(t *testing.T) {
 	t.Logf("%v virtual, %+v", p.now, *h.conn.Stats())
 }
 
-// A process that is killed and started again is found within two seconds.
+// After a process was killed and started again, the other end has a session with it within
+// two seconds.
 func TestRestart(t *testing.T) {
 	for side := range 2 {
 		p := newPair(t, 5, four(100*mbit, 50*time.Microsecond)...)
@@ -142,7 +143,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Keys are renewed under load without anything being lost.
+// Keys are renewed under load, and no message is lost.
 func TestRekeyUnderLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds: make test runs it")

@@ -19,7 +19,7 @@ func (c *Conn) Advance(now mono.Time) {
 	c.paths.advanceProbes(now)
 }
 
-// Deadline returns the latest time for the next call of Advance or Next, and its reason.
+// Deadline returns the time by which Advance and Next must be called next, and the reason.
 func (c *Conn) Deadline() (mono.Time, string) {
 	at, why := c.session.sessionDeadline()
 	add := func(t mono.Time, w string) {
@@ -51,8 +51,9 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	return at, why
 }
 
-// advanceSession expires and renews keys, and repeats handshakes. When unused keys have
-// expired and no new keys are needed, advanceSession frees the memory for traffic.
+// advanceSession expires and renews keys, and repeats handshakes. When the keys have
+// expired after a time without traffic, advanceSession also frees the memory for traffic
+// (rest).
 func (c *Conn) advanceSession(now mono.Time) {
 	switch ended := c.session.expire(now); {
 	case ended && (!c.recovery.out.empty() || c.env.cfg.Keepalive > 0):

@@ -1,8 +1,8 @@
 package srd
 
-// Filling is a buffer that is filled after the connection is unlocked. Until the calls of
-// Filled match those of Fill, the buffer must not be read or reused. Any goroutine may
-// call Fill and Filled.
+// Filling is a buffer that is filled after the connection is unlocked. The buffer must not
+// be read or reused until Filled was called as often as Fill. Any goroutine may call Fill
+// and Filled.
 type Filling interface {
 	Fill()
 	Filled()
@@ -18,14 +18,14 @@ type Copies struct{ v []copying }
 type copying struct {
 	to       Filling
 	dst, src []byte
-	last     bool // of a run of entries for to, which share one Fill
+	last     bool // of a run of entries with the same buffer, which share one Fill
 }
 
-// copyLater is the smallest payload in bytes that gets an entry in Copies. So the number
-// of entries has a bound, because one read returns a limited number of bytes.
+// copyLater is the smallest payload in bytes that gets an entry in Copies. One read returns
+// a limited number of bytes, so the number of entries is limited as well.
 const copyLater = 256
 
-// Copy copies src to dst, which is a part of the buffer to. If c is nil or src is short,
+// Copy copies src to dst, which is a part of the buffer `to`. If c is nil or src is short,
 // the copy is made at once, otherwise in Run.
 func (c *Copies) Copy(to Filling, dst, src []byte) {
 	if c == nil || len(src) < copyLater {

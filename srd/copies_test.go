@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// vessel counts what it is told.
+// vessel is a Filling that counts the calls.
 type vessel struct {
 	data          []byte
 	fills, filled int
@@ -31,7 +31,7 @@ func TestCopies(t *testing.T) {
 	if a.filled != 2 || b.filled != 1 || bytes.Count(a.data, []byte{7}) != 3*copyLater || !bytes.Equal(b.data, long) {
 		t.Errorf("after Run: %d, %d filled", a.filled, b.filled)
 	}
-	c.Run() // has nothing left
+	c.Run() // no copy is left
 	short := &vessel{data: make([]byte, copyLater)}
 	c.Copy(short, short.data, long[1:])
 	(*Copies)(nil).Copy(short, short.data[copyLater-1:], long[:1])

@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// mix is a source of messages of the given sizes, of which the small ones are worth a copy.
+// mix is a source of messages of the given sizes. The small ones want a copy
+// (Message.Twice).
 type mix struct {
 	OneFlow
 	sizes []int
@@ -42,12 +43,13 @@ func (p *pinned) Pick(now mono.Time, usable *steer.Set, c steer.Context) int {
 	return p.on.Pick(now, usable, c)
 }
 
-// copies returns how many messages were copied, and how many were not because of the budget.
+// copies returns how many messages were copied, and how many were not copied because of the
+// budget.
 func (s *script) copies() (copied, refused uint64) {
 	return s.c.env.cfg.Policy.(*pinned).Copies()
 }
 
-// apart gives these paths an uplink of their own, and copies what is worth it.
+// apart puts these paths on an uplink of their own, and sets a policy that copies messages.
 func (s *script) apart(paths ...int) {
 	for _, i := range paths {
 		t := &s.c.paths.table[i].tuple
@@ -56,16 +58,16 @@ func (s *script) apart(paths ...int) {
 	s.c.SetPolicy(&pinned{steer.NewSpray(1), s.pin})
 }
 
-// copyPart: the copies have at most one byte in copyPart of the new messages.
+// copyPart: the bytes of copies are at most 1/copyPart of the bytes of new messages.
 const copyPart = 50
 
-// rich lets new messages pay for copies.
+// rich sends enough new messages that the budget allows copies.
 func (s *script) rich() {
 	s.drain(&mix{sizes: slices.Repeat([]int{1400}, copyPart)})
 	s.ackAll(s.c.recovery.out.next, nil)
 }
 
-// onBoth returns the numbers of the messages that are on two paths.
+// onBoth returns the numbers of the messages that were sent on two paths.
 func onBoth(v []sent) (both []uint32) {
 	on := map[uint32]uint16{}
 	for _, p := range v {
@@ -79,8 +81,8 @@ func onBoth(v []sent) (both []uint32) {
 	return both
 }
 
-// A message that is worth it goes on a second uplink, too. One copy is enough, and the
-// acknowledgement of the other measures its path.
+// A message that wants a copy is also sent on a second uplink. The arrival of one copy is
+// enough, and the acknowledgement of the other copy measures that copy's path.
 func TestScriptCopyOnSecondUplink(t *testing.T) {
 	s := newScript(t, 2)
 	s.apart(1)
@@ -122,8 +124,8 @@ func TestScriptCopyIsRepaired(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Without a second uplink, and with a policy that keeps flows on their paths or uplinks in
-// reserve, nothing is copied.
+// No message is copied without a second uplink, or with a policy that keeps flows on their
+// paths or uplinks in reserve.
 func TestScriptNoCopy(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -152,7 +154,7 @@ func TestScriptNoCopy(t *testing.T) {
 // If both ends have several uplinks, the copy shares none with the first packet.
 func TestScriptCopySharesNoUplink(t *testing.T) {
 	s := newScript(t, 4)
-	for i, p := range s.c.paths.table { // two uplinks of each end, and their pairs
+	for i, p := range s.c.paths.table { // two uplinks at each end, and all pairs of them
 		p.tuple.Local = p.tuple.Local.At(uint32(i % 2))
 		if i/2 == 1 {
 			p.tuple.Remote = netip.MustParseAddrPort("10.0.1.2:7")
@@ -169,8 +171,8 @@ func TestScriptCopySharesNoUplink(t *testing.T) {
 	}
 }
 
-// Whatever the peer acknowledges, the copies have at most one byte in copyPart of the new
-// messages.
+// Whatever the peer acknowledges, the bytes of copies are at most 1/copyPart of the bytes
+// of new messages.
 func TestScriptCopiesKeepToTheirBudget(t *testing.T) {
 	var copied, refused uint64
 	rapid.Check(t, func(r *rapid.T) {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Both sides call at almost the same moment, over paths on which packets overtake each
-// other. Whichever packets of the handshakes come first, both sides must end with the same
-// session. One side began it, and the other answered. A message after a pause must arrive,
-// by a session that the receiver still knows.
+// Both sides begin a handshake at almost the same moment, over paths on which packets
+// overtake each other. Whichever packets of the handshakes arrive first, both sides must
+// end with the same session, as its initiator and its responder. A message after a pause
+// must arrive, in a session whose keys the receiver still has.
 func TestCrossedHandshakesAgree(t *testing.T) {
 	for seed := range uint64(200) {
 		var links []*link
@@ -42,7 +42,7 @@ func TestCrossedHandshakesAgree(t *testing.T) {
 }
 
 // The same happens after the earlier keys have expired. The paths are known and need no
-// challenge. So neither side has anything to send under the new keys but a proof that it
+// challenge. So the only packet that a side can send under the new keys is a proof that it
 // has them.
 func TestCrossedHandshakesAgreeAfterExpiry(t *testing.T) {
 	for seed := range uint64(50) {

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// The message part of an acknowledgement frees messages that no path record covers any
-// more. Their packets stay in flight until a record, a later packet on the path, or time
-// settles them.
+// The message numbers in an acknowledgement free messages that no path record covers any
+// more. Their packets stay in flight until a record, a later packet on the path, or a
+// timeout settles them.
 func TestScriptMessagesAreAcknowledgedByNumber(t *testing.T) {
 	s := newScript(t, 2)
 	v := s.send(5, 0)
@@ -23,7 +23,7 @@ func TestScriptMessagesAreAcknowledgedByNumber(t *testing.T) {
 		t.Fatalf("%d bytes in flight, %d credited", s.c.recovery.inflight, s.fixed.acked)
 	}
 	s.ack(got(0, v[4].pn))
-	s.wantLost(0, v[0].pn, v[1].pn, v[2].pn) // so the record says
+	s.wantLost(0, v[0].pn, v[1].pn, v[2].pn) // the record shows their loss
 	if size := v[0].size; s.c.recovery.inflight != size || s.fixed.acked != size {
 		t.Fatalf("%d bytes in flight, %d credited", s.c.recovery.inflight, s.fixed.acked)
 	}
@@ -34,8 +34,8 @@ func TestScriptMessagesAreAcknowledgedByNumber(t *testing.T) {
 	s.wantSound(t)
 }
 
-// A packet that was acknowledged by message number, and that is too far back for a record,
-// is neither lost nor credited.
+// A packet whose message was acknowledged by number, and whose packet number is too low for
+// any record, is neither declared lost nor credited to the window.
 func TestScriptDeliveredBeyondTheReachOfRecords(t *testing.T) {
 	s := newScript(t, 1)
 	v := s.send(100, 0)
@@ -47,8 +47,8 @@ func TestScriptDeliveredBeyondTheReachOfRecords(t *testing.T) {
 	s.wantSound(t)
 }
 
-// A path that fell silent over packets whose messages arrived elsewhere is not taken for
-// silent by them.
+// A path does not count as silent because of unacknowledged packets whose messages have
+// arrived on another path.
 func TestScriptDeliveredPacketsSilenceNoPath(t *testing.T) {
 	s := newScript(t, 2)
 	s.send(3, 0)
@@ -62,7 +62,8 @@ func TestScriptDeliveredPacketsSilenceNoPath(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Records cover all arrived packets, twice, however long the train was.
+// Records cover all arrived packets in two successive acknowledgements, however long the
+// train was.
 func TestScriptRecordsTellOfLongTrains(t *testing.T) {
 	s := newScript(t, 1)
 	arrive := func(n int) {
@@ -103,7 +104,7 @@ func TestScriptRecordsTellOfLongTrains(t *testing.T) {
 		}
 		from = next
 	}
-	// Records do not cover lost packets.
+	// Records need not cover a long run of lost packets.
 	s.peerPN[0] += 100
 	arrive(10)
 	lost := s.peerPN[0] - 11

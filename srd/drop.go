@@ -6,26 +6,26 @@ type Reason uint8
 // The reasons. Stats has a counter for each Reason.
 const (
 	DropNone              Reason = iota
-	DropMalformed                // a frame was cut short or of unknown kind
+	DropMalformed                // a frame was truncated or of an unknown kind
 	DropReplay                   // packet number seen before, or too old
 	DropDuplicate                // message already delivered
 	DropMessageFar               // message number beyond the receive window
 	DropSlot                     // path slot out of range
-	DropPathLimit                // proven tuple without room for another path: it waits
-	DropCandidateLimit           // packet on an unproven tuple beside too many others
+	DropPathLimit                // no slot for a path on a proven tuple: the tuple waits
+	DropCandidateLimit           // packet on an unproven tuple, while too many others are in the table
 	DropUnproven                 // not sent: above the anti-amplification limit of an unproven address
-	DropChallenge                // challenge not answered: too many at once
+	DropChallenge                // challenge without a response: too many at once
 	DropAckInvalid               // acknowledgement of a packet that was never sent
-	DropSessionOld               // session expired
+	DropSessionOld               // packet of an expired session
 	DropHandshakeReplay          // initiation not newer than the last
 	DropHandshakeBad             // response or cookie that fits no attempt
-	DropHandshakeCopy            // copy of a response or initiation that was taken already
-	DropIncarnation              // messages in flight when the peer restarted
-	DropClosed                   // the peer closed the session
-	DropCookieUnsolicited        // cookie from a tuple on which no attempt went out
-	DropLiar                     // initiation of a peer that has lied, before its wait is over
+	DropHandshakeCopy            // copy of a response or initiation that was handled before
+	DropIncarnation              // message that was in flight when the peer restarted
+	DropClosed                   // packet with a CLOSE: the peer closed the session
+	DropCookieUnsolicited        // cookie from a tuple on which no attempt was sent
+	DropLiar                     // initiation of a peer that has recently lied (type liar)
 	DropProtocol                 // handshake with a peer that speaks another protocol
-	DropWithdrawn                // packet from a withdrawn address while another works
+	DropWithdrawn                // packet from a withdrawn address, while another address works
 	DropCallLimit                // handshake or challenge not sent: Config.Afford refused
 	NumReasons
 )
@@ -37,8 +37,8 @@ var reasonNames = [NumReasons]string{
 	"endpoint_removed", "call_limit",
 }
 
-// Meant reports whether a working connection has drops for this reason. A message is sent
-// again when it may be lost, so it may arrive twice. A handshake packet is sent on
+// Meant reports whether drops for this reason are normal on a working connection. A message
+// that seems lost is sent again, so it may arrive twice. A handshake packet is sent on
 // several paths, and all copies but the first are dropped. A CLOSE from the peer is the
 // regular end of a session.
 func (r Reason) Meant() bool {

@@ -6,7 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// A change of the ECN field is counted on the path with the packet's addresses and ports.
+// A received packet with a changed ECN field is counted on the path with the packet's
+// addresses and ports.
 func TestMarksAreCountedForEachPath(t *testing.T) {
 	s := newScript(t, 2)
 	before := [2]PathStats{s.c.paths.table[0].stats, s.c.paths.table[1].stats}

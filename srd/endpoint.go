@@ -10,7 +10,7 @@ import (
 )
 
 // copiesKept is the number of recent initiations, and of recent responses, whose MACs are
-// stored. Copies of these packets on other paths cost no cryptography.
+// stored. So copies of these packets from other paths are recognised without cryptography.
 const copiesKept = 256
 
 // EndpointReason is the reason for the drop of a packet without a connection.
@@ -25,9 +25,9 @@ const (
 	EndBadInit                    // initiation that does not decrypt
 	EndUnknownPeer                // initiation with the static key of no peer of ours
 	EndNoIndex                    // receiver index not in use
-	EndSourceLimit                // under load, more from one address than its share
+	EndSourceLimit                // under load, more handshakes from one address than its share
 	EndBudget                     // the time that handshakes may take is spent
-	EndCookieLimit                // no cookie reply under load: enough were sent
+	EndCookieLimit                // no cookie reply under load: the limit of replies is reached
 	NumEndpointReasons
 )
 
@@ -54,14 +54,14 @@ type Endpoint struct {
 	inits, answers recent
 
 	Drops   [NumEndpointReasons]uint64
-	Refused [NumEndpointReasons]Refusal // the latest of each reason
+	Refused [NumEndpointReasons]Refusal // the latest one for each reason
 }
 
-// Refusal describes the sender of a dropped packet by the contents of the packet. A
-// sender can forge the address, but not the key of a handshake.
+// Refusal describes the sender of a dropped packet by the contents of the packet. A sender
+// can forge its address, but not the key that a handshake proves.
 type Refusal struct {
 	From netip.AddrPort
-	Key  handshake.PublicKey // of EndUnknownPeer
+	Key  handshake.PublicKey // only for EndUnknownPeer
 }
 
 // refuse drops a packet.
@@ -70,8 +70,8 @@ func (e *Endpoint) refuse(r EndpointReason, from Tuple) {
 	e.Refused[r] = Refusal{From: from.Remote}
 }
 
-// recent holds the recently accepted handshake packets of one kind, by their first MAC. The ring
-// grows to copiesKept entries, because an endpoint with few peers needs few.
+// recent holds the recently accepted handshake packets of one kind, by their first MAC. The
+// ring grows up to copiesKept entries, because an endpoint with few peers needs only few.
 type recent struct {
 	ring []accepted
 	turn int
@@ -141,12 +141,12 @@ type Arrival struct {
 	msg   []byte
 	in    *handshake.Incoming
 	token bool
-	copy  bool // of a response that was accepted before
+	copy  bool // a copy of a response that was accepted before
 }
 
-// Receive examines a handshake packet. Receive returns the connection of the packet, or a
-// reply to send at once, or neither. The function lookup() finds the connection for which an
-// index was reserved.
+// Receive examines a handshake packet. It returns the connection to which the packet
+// belongs, or a reply to send at once, or neither. The function lookup() finds the
+// connection for which an index was reserved.
 func (e *Endpoint) Receive(now mono.Time, from Tuple, msg []byte, lookup func(uint32) *Conn) (a Arrival, reply []byte) {
 	switch handshake.Kind(msg) {
 	case handshake.TypeInitiation:
@@ -170,8 +170,8 @@ func (e *Endpoint) find(msg []byte, lookup func(uint32) *Conn) *Conn {
 	return c
 }
 
-// Deliver passes the packet to its connection, which the caller has locked. Deliver
-// reports whether the peer should get a cookie (Stale).
+// Deliver passes the packet to its connection, which the caller has locked. The result is
+// true if the packet is stale and its sender should get a cookie (method Stale).
 func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 	switch a.kind {
 	case handshake.TypeResponse:
@@ -211,9 +211,9 @@ func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival,
 		return a, nil
 	}
 	r := e.request(from, msg)
-	// A packet with a valid cookie proves its source address, while its first copy may have
-	// come from elsewhere. So it is not treated as a copy. If the first copy was answered
-	// all the same, Deliver notices.
+	// A packet with a valid cookie proves its source address, while an earlier copy may have
+	// come from another address. So the packet is not treated as a copy. If the earlier copy
+	// was answered all the same, Deliver detects this.
 	if c := e.inits.find(r.mac); c != nil && !e.checker.CheckMAC2(now, msg, from.Remote) {
 		return Arrival{Conn: c, kind: handshake.TypeInitiation, from: from, msg: msg}, nil
 	}
@@ -236,9 +236,8 @@ func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival,
 	return Arrival{Conn: c, kind: handshake.TypeInitiation, from: from, msg: msg, in: in, token: token}, nil
 }
 
-// response finds the connection of a response by its receiver index. To decrypt a
-// response costs as much as to decrypt an initiation, so a response passes the same
-// guard.
+// response finds the connection of a response by its receiver index. Decrypting a response
+// costs as much as decrypting an initiation, so responses are limited by the same guard.
 func (e *Endpoint) response(now mono.Time, from Tuple, msg []byte, lookup func(uint32) *Conn) (a Arrival, reply []byte) {
 	if !e.checker.CheckMAC1(msg) {
 		e.refuse(EndBadMAC, from)
@@ -291,8 +290,8 @@ func (e *Endpoint) admit(now mono.Time, r *request, msg []byte) (ok bool, reply 
 	return true, nil
 }
 
-// salt draws a secret number for the throttles. If the source of randomness fails, the
-// salt can be guessed, but all handshakes still work.
+// salt returns a secret random number for the throttles. If the source of randomness fails,
+// an attacker can guess the salt, but all handshakes still work.
 func (e *Endpoint) salt() uint64 {
 	var b [8]byte
 	if _, err := io.ReadFull(e.rand, b[:]); err != nil {
@@ -301,7 +300,7 @@ func (e *Endpoint) salt() uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// cookie returns the reply to msg, or nil when enough were sent.
+// cookie returns the cookie reply to msg, or nil if the limit of cookie replies is reached.
 func (e *Endpoint) cookie(now mono.Time, r *request, msg []byte) []byte {
 	if !e.guard.replies(now, r) {
 		e.Drops[EndCookieLimit]++

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/internal/inspect"
 )
 
-// FuzzEndpoint sends arbitrary packets, and spoilt copies of the peer's newest one, to a
-// process with a session, on any path. Nothing panics, nothing grows beyond its bound, and
-// messages still pass.
+// FuzzEndpoint sends arbitrary packets, and corrupted copies of the peer's packets, to a
+// process with a session, on any path. The process must not panic, its tables must not
+// exceed their bounds, and messages must still pass.
 func FuzzEndpoint(f *testing.F) {
 	f.Add([]byte{}, uint8(0), uint16(0))
 	f.Add([]byte{0x21}, uint8(1), uint16(3))
@@ -26,7 +26,7 @@ func FuzzEndpoint(f *testing.F) {
 		p.connect()
 		h := p.host[1]
 		h.receive(int(on)%len(p.links), append([]byte(nil), b...))
-		// The packets that were sent, with some bytes of b in them.
+		// The peer's packets, with some bytes replaced by bytes of b.
 		for i := range min(len(seen), 16) {
 			c := append([]byte(nil), seen[i]...)
 			copy(c[int(at)%len(c):], b)

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// stranger is somebody who knows a host's public key, and no more.
+// stranger is an attacker who knows only a host's public key.
 type stranger struct {
 	t  testing.TB
 	id *handshake.Identity
@@ -29,7 +29,8 @@ func newStranger(p *pair, to handshake.PublicKey) *stranger {
 	return &stranger{t: p.t, id: id, to: to}
 }
 
-// initiation returns one with its first MAC right, and newer than the last.
+// initiation returns an initiation with a correct first MAC and a newer timestamp than the
+// last one.
 func (s *stranger) initiation() []byte { return s.stamped(nil) }
 
 // stamped returns an initiation with a mac2, if stamp has a cookie.
@@ -102,7 +103,7 @@ func TestWhatEndpointsDropIsCounted(t *testing.T) {
 	}
 }
 
-// flood lets `rate` initiations of a stranger arrive at h each second.
+// flood makes `rate` initiations of a stranger arrive at h each second.
 func flood(p *pair, h *host, rate int) {
 	s := newStranger(p, h.id.Public())
 	var pool [][]byte
@@ -119,7 +120,7 @@ func flood(p *pair, h *host, rate int) {
 	next()
 }
 
-// links returns n links without a limit.
+// links returns n links of unlimited rate.
 func links(n int) []*link {
 	var v []*link
 	for range n {
@@ -128,9 +129,9 @@ func links(n int) []*link {
 	return v
 }
 
-// Under a flood of initiations from forged addresses the host does little work for them,
-// and its peer gets through with a cookie. A peer has more paths than an initiation goes
-// out on, and a cookie is good for one of them.
+// Under a flood of initiations from forged addresses the host spends little work on them,
+// and its peer gets a session by means of a cookie. The peer has more paths than an
+// initiation is sent on, and a cookie is valid on only one of them.
 func TestPeerGetsThroughAFlood(t *testing.T) {
 	for _, ports := range []int{1, 4, 16, 40} {
 		p := newPair(t, 21, links(ports)...)
@@ -148,8 +149,8 @@ func TestPeerGetsThroughAFlood(t *testing.T) {
 	}
 }
 
-// A stranger who is where it says can show a cookie too. It gets a fixed share of
-// the host's time, and the peer gets through all the same.
+// A stranger who does not forge its address can use a cookie, too. It gets a fixed share of
+// the host's time, and the peer still gets a session.
 func TestOneSourceCannotFlood(t *testing.T) {
 	p := newPair(t, 27, links(4)...)
 	h := p.host[1]
@@ -180,9 +181,9 @@ func TestOneSourceCannotFlood(t *testing.T) {
 	}
 }
 
-// A peer with a clock that went back gets a session all the same. It also does if an
-// observer overtakes all its packets. Then the first copy of a stale initiation comes from
-// elsewhere, and so does the first copy with the cookie.
+// A peer whose clock went back still gets a session, even if copies of all its packets from
+// an observer arrive first. In that case the first copy of a stale initiation comes from
+// another address, and so does the first copy with the cookie.
 func TestPeerWithAnOldClock(t *testing.T) {
 	for _, overtaken := range []bool{false, true} {
 		for _, ports := range []int{1, 16, 40} {
@@ -209,7 +210,7 @@ func TestPeerWithAnOldClock(t *testing.T) {
 	}
 }
 
-// One initiation comes over many paths, and everything comes twice. The result is one
+// One initiation arrives over many paths, and each packet arrives twice. The result is one
 // handshake, one session and one set of keys.
 func TestCopiesMakeOneSession(t *testing.T) {
 	l := links(8)
@@ -236,8 +237,7 @@ func TestCopiesMakeOneSession(t *testing.T) {
 	}
 }
 
-// Handshake packets that were recorded and are played again make no session,
-// end none, and are counted.
+// Replayed handshake packets neither begin nor end a session, and they are counted.
 func TestPlayedAgain(t *testing.T) {
 	p := newPair(t, 24, links(4)...)
 	type packet struct {
@@ -282,9 +282,9 @@ func TestPlayedAgain(t *testing.T) {
 	}
 }
 
-// Restarts of either side and new keys on links that lose, duplicate and reorder:
-// the harness fails when a key meets a nonce twice. In the end there is a session
-// that carries.
+// Both sides restart and renew keys, on links that lose, duplicate and reorder packets. The
+// harness fails if a key is used with the same nonce twice. At the end a session must carry
+// messages.
 func TestRestartsUseNoNonceTwice(t *testing.T) {
 	l := four(20*mbit, 3*time.Millisecond)
 	for _, l := range l {
@@ -315,7 +315,7 @@ func TestRestartsUseNoNonceTwice(t *testing.T) {
 	}
 }
 
-// Endpoints forget a connection that is removed.
+// Remove deletes all references of an endpoint to the connection.
 func TestRemovedPeerIsUnknown(t *testing.T) {
 	p := newPair(t, 26, links(1)...)
 	var hello []byte

@@ -17,7 +17,7 @@ type env struct {
 	hosts     hosts
 	stats     Stats
 	clock     mono.Time     // time of the last Advance
-	rtt       rtt.Mean      // over all near paths
+	rtt       rtt.Mean      // over all eligible paths
 	handshake time.Duration // duration of the last handshake, from our first message to the answer; 0: unknown
 	lastHeard mono.Time     // last packet from the peer
 	active    mono.Time     // last new message sent

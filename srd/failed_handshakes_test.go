@@ -12,14 +12,16 @@ import (
 )
 
 const (
-	// failedHandshakes is what a stranger sends, from as many addresses.
+	// failedHandshakes is the number of packets that a stranger sends, each from another
+	// address.
 	failedHandshakes = 100_000
-	// failedMost is what a process may remember of them: its tables have fixed sizes.
+	// failedMost is the largest number of bytes that a process may keep after them: its tables
+	// have fixed sizes.
 	failedMost = 1 << 20
 )
 
-// Failed handshakes of every kind, from ever new addresses, leave nothing behind
-// (CVE-2025-54939 of LSQUIC, and wireguard-go in June 2026).
+// Failed handshakes of every kind, each from a new address, leak no memory (CVE-2025-54939
+// of LSQUIC, and wireguard-go in June 2026).
 func TestFailedHandshakesLeaveNoMemory(t *testing.T) {
 	p := newPair(t, 54939, four(0, 0)...)
 	p.connect()
@@ -51,7 +53,7 @@ func TestFailedHandshakesLeaveNoMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	attack(failedHandshakes / 10) // tables that are made when they are needed
+	attack(failedHandshakes / 10) // allocates the tables that are made when first needed
 	before := heap()
 	attack(failedHandshakes)
 	if grown := heap() - before; grown > failedMost {

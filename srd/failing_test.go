@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// A path that falls silent counts as failing until it is back, or for a while. Each further
-// path counts anew.
+// A path that falls silent counts as failing until it works again, or for failingFor. Each
+// further path that falls silent begins a new such time.
 func TestScriptFailingForAMoment(t *testing.T) {
 	s := newScript(t, 3)
 	for slot := range uint16(3) {
-		s.ack(got(slot, s.send(1, int(slot))[0].pn)) // so that none is in doubt with another
+		s.ack(got(slot, s.send(1, int(slot))[0].pn)) // so that the failure of one path makes no other path suspect
 	}
 	s.mute = true
 	want := func(when string, want bool) {

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// newFarScript returns a script of four near paths and two whose round trip is far, which all
-// were heard once. From now on nothing is answered.
+// newFarScript returns a script with four near paths, and two paths with the round trip
+// `far`. On each path one packet was acknowledged. The peer answers no further challenge.
 func newFarScript(t *testing.T, far time.Duration) *script {
 	s := newScript(t, 6)
 	for slot := range uint16(6) {
@@ -27,13 +27,14 @@ func newFarScript(t *testing.T, far time.Duration) *script {
 	return s
 }
 
-// The cable of all near paths has failed. Repairs go on far paths that were heard since.
-// New data follows when the near paths have been silent for longer than the far ones take.
+// The cable of all near paths has failed. Repairs use far paths with an acknowledgement
+// since then. New data uses them when the near paths have been silent for longer than the
+// round trip of the far ones.
 func TestScriptFarPathsWhenAllNearOnesAreLate(t *testing.T) {
-	const far, on = 20, 5 // milliseconds, and the path that takes them and is alive
+	const far, on = 20, 5 // round trip in milliseconds, and slot of the far path that works
 	s := newFarScript(t, far*time.Millisecond)
 	var pings []uint64
-	// step lets a millisecond pass in which the far path is measured once more.
+	// step lets a millisecond pass, in which the far path gets one more round-trip sample.
 	step := func() {
 		p := s.c.paths.table[on]
 		pings = append(pings, p.sent.Next())

@@ -20,7 +20,7 @@ func TestFeatures(t *testing.T) {
 	if a, b := p.host[0].conn.Session(p.now).Features, p.host[1].conn.Session(p.now).Features; a != 0x83 || b != 1 {
 		t.Errorf("the other end reads %#x and %#x", a, b)
 	}
-	p.host[0].features = 0 // another version
+	p.host[0].features = 0 // another version of the program
 	p.host[0].restart()
 	p.host[0].service()
 	p.run(3*time.Second, func() bool { return p.host[0].conn.Session(p.now).Ready && p.host[1].conn.Session(p.now).Features == 0 })

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/rtt"
 )
 
-// The first train of a connection fills a slow link for many round trips. Until the round
-// trips are settled, two acknowledgements may be as far apart as a round trip, and packets
-// on their way are not lost. Later a quarter is enough.
+// The first train of a connection fills a slow link for many round trips. As long as there
+// are few samples of the round trip, the tail of a train is not declared lost half a round
+// trip after its beginning was acknowledged. With many samples it is.
 func TestScriptTailOfTheFirstTrain(t *testing.T) {
 	const roundTrip = 12 * time.Millisecond
 	for _, samples := range []int{1, 40} {

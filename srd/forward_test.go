@@ -9,11 +9,11 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// forwarder is an observer who forwards what side 0 sends as if it came from elsewhere,
-// before it arrives from where it is. It answers nothing.
+// forwarder is an observer who forwards the packets of side 0 with other source addresses.
+// The copies arrive before the originals. The forwarder answers no packet.
 type forwarder struct {
 	p     *pair
-	from  func(n int) netip.AddrPort // of the n-th packet; invalid: this one not
+	from  func(n int) netip.AddrPort // source of the copy of packet n; invalid: no copy
 	n     int
 	bytes int
 }
@@ -33,9 +33,9 @@ func (f *forwarder) tap(side, i int, b []byte) {
 	f.p.host[1].receiveOn(t, b)
 }
 
-// The copy of an initiation and all that follows it seem to come from a victim's address,
-// and arrive from there first. The victim gets no more than three times what was sent in
-// its name, and both ends talk to each other all the while.
+// Copies of an initiation and of all later packets arrive first, with a victim's source
+// address. The victim gets at most three times the bytes that were sent with its address,
+// and both ends exchange messages all the time.
 func TestForwardedHandshake(t *testing.T) {
 	for name, which := range map[string]func(kind int, n int) bool{
 		"all":               func(int, int) bool { return true },
@@ -78,8 +78,8 @@ func TestForwardedHandshake(t *testing.T) {
 	}
 }
 
-// An observer forwards packets from 300 ports for four seconds. The tunnel stands while it
-// does, and after.
+// An observer forwards packets from 300 ports for four seconds. The tunnel works during
+// this time and afterwards.
 func TestForwardedFromManyPorts(t *testing.T) {
 	p := newPair(t, 32, links(8)...)
 	p.connect()
@@ -116,8 +116,8 @@ func TestForwardedFromManyPorts(t *testing.T) {
 	}
 }
 
-// The same holds on a host that has called. The response proves the address that was
-// called, if it was one address.
+// The same holds on the initiator. The response proves the address to which the initiation
+// was sent, if the initiation was sent to a single address.
 func TestForwardedResponse(t *testing.T) {
 	p := newPair(t, 33, links(4)...)
 	came := 0

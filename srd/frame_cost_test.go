@@ -12,14 +12,15 @@ import (
 // costPacket is the size of all packets whose cost is compared.
 const costPacket = 1472
 
-// filling is a packet full of one kind of frame.
+// filling is the contents of a packet that is full of frames of one kind.
 type filling struct {
 	name string
-	same bool                              // each packet is like the one before
+	same bool                              // each packet has the same bytes as the one before
 	next func(s *costing, b []byte) []byte // appends one frame
 }
 
-// fillings are all kinds, each as costly as a peer can make it. The first is honest.
+// fillings returns all fillings, each as costly to handle as a peer can make it. The first
+// is that of an honest peer.
 func fillings() []filling {
 	payload := make([]byte, costPacket-wire.Overhead-wire.MessageOverhead)
 	message := func(n func(s *costing) uint32, size int) func(*costing, []byte) []byte {
@@ -66,8 +67,8 @@ func fillings() []filling {
 	}
 }
 
-// costing is a connection with many paths that gets packets of one filling. It has sent
-// on all of them, so that there is something to acknowledge.
+// costing is a connection with many paths that receives packets of one filling. It has sent
+// packets on all paths, which the fillings can acknowledge.
 type costing struct {
 	*script
 	sealed  *sealer
@@ -92,7 +93,7 @@ func newCosting(t testing.TB, f filling) *costing {
 	return s
 }
 
-// packet opens one packet and takes it, hands on what was in it, and answers.
+// packet decrypts and handles one packet, takes its messages, and sends the replies.
 func (s *costing) packet() {
 	s.now += mono.Time(100 * time.Microsecond)
 	if !s.f.same || len(s.b) == 0 {
@@ -112,7 +113,7 @@ func (s *costing) packet() {
 	s.c.Deadline()
 }
 
-// fill fills a packet.
+// fill builds a packet of the filling.
 func (s *costing) fill() {
 	s.b = s.b[:0]
 	for {
@@ -124,8 +125,8 @@ func (s *costing) fill() {
 	}
 }
 
-// No frame makes a peer that is asked nothing answer more than it got, nor take memory
-// for each packet.
+// Whatever frames a packet contains, the replies have no more bytes than the packets, and
+// no memory is kept for each packet.
 func TestFramesTakeNoMemory(t *testing.T) {
 	for _, f := range fillings() {
 		s := newCosting(t, f)

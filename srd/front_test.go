@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// The extra length of one path is more than packets ever wait in the short path's queue. If
-// they wait longer than that in front of the window, the longer path carries its share, and
-// the transfer ends sooner. It carries none if the wait is unknown. The median of five is
-// judged, because one transfer in eighty takes far longer after losses.
+// The extra length of one path is greater than any delay in the short path's queue. If data
+// waits longer than that in front of the window, the longer path carries its share, and the
+// transfer ends sooner. If the wait is unknown, the longer path carries no data. The test
+// compares medians of five transfers, because one transfer in eighty takes far longer after
+// losses.
 func TestLongerPathCarriesWhatWaits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds: make test runs it")
@@ -44,8 +45,8 @@ func TestShortWaitKeepsToShortPath(t *testing.T) {
 	}
 }
 
-// A transfer after a time with little to send does not wait long, though little arrived
-// lately: the window lets out more.
+// After a time with little traffic, the rate of arrived data is low. The wait of a new
+// transfer is still short, because the window admits more than that rate.
 func TestLittleTrafficIsNoLongWait(t *testing.T) {
 	const n = 1500
 	p := unlike(t, 10*time.Millisecond, 100*time.Millisecond)

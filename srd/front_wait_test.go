@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The wait follows a queue that stands for some round trips, and is forgotten after as
-// many.
+// The estimated wait follows a queue that lasts for some round trips, and falls again when
+// the queue has been empty for as many.
 func TestFrontIsWhatStands(t *testing.T) {
 	const rtt, rate = 10 * time.Millisecond, 1e6
 	var f front
@@ -31,8 +31,8 @@ func TestFrontIsWhatStands(t *testing.T) {
 	}
 }
 
-// After a pause the wait is zero, however long it was before. It is also zero if the rate
-// is unknown. With a rate near zero it stays finite.
+// After a pause the estimated wait is zero, however long it was before. It is also zero if
+// the rate is unknown. With a rate near zero it is finite.
 func TestFrontOfAPause(t *testing.T) {
 	var f front
 	f.note(1, 1<<20, 1e6, time.Millisecond)

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// kill takes these paths down, as if they had not answered.
+// kill puts these paths into the state PathDown, as if their probes had no answer.
 func (s *script) kill(slots ...int) {
 	for _, i := range slots {
 		s.c.paths.suspect(s.now, s.c.paths.table[i])
@@ -17,8 +17,8 @@ func (s *script) kill(slots ...int) {
 	}
 }
 
-// All slots are taken and some paths are dead. The paths of a peer that has moved take the
-// dead ones' slots within a second. Working paths stay.
+// All slots are in use, and some paths are dead. The new paths of a peer that has moved get
+// the slots of the dead paths within a second. Working paths keep their slots.
 func TestScriptFullTableGivesRoomToProven(t *testing.T) {
 	const n, dead = steer.MaxPaths, 100
 	s := newScript(t, n)
@@ -44,9 +44,8 @@ func TestScriptFullTableGivesRoomToProven(t *testing.T) {
 	s.wantSound(t)
 }
 
-// All slots are taken by paths that are dead without anybody knowing, for example because
-// a NAT has forgotten their mappings. A proven tuple gets a slot as soon as one of these
-// paths does not answer.
+// The paths in all slots have failed unnoticed, for example because a NAT has forgotten
+// their mappings. A proven tuple gets a slot as soon as one of these paths does not answer.
 func TestScriptFullTableOfQuietPaths(t *testing.T) {
 	const n = steer.MaxPaths
 	s := newScript(t, n)
@@ -64,8 +63,8 @@ func TestScriptFullTableOfQuietPaths(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Our own address changes, with all slots taken. Paths from the new one are open within a
-// second, and none waits for new keys.
+// This host's address changes while all slots are in use. Paths from the new address are
+// open within a second, and do not wait for new keys.
 func TestScriptRenumberedWithAFullTable(t *testing.T) {
 	const n = steer.MaxPaths
 	for _, all := range []bool{false, true} {

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// greeter is a side that greets a peer which is not there.
+// greeter returns a pair in which side 0 greets a peer that cannot be reached.
 func greeter(t *testing.T) *pair {
 	dead := [2]bool{true, true}
 	p := newPair(t, 1, &link{dead: dead}, &link{dead: dead})
@@ -19,11 +19,11 @@ func greeter(t *testing.T) *pair {
 	return p
 }
 
-// initiations is how many packets side 0 has sent, a copy on either link counted
-// once.
+// initiations returns how many initiations side 0 has sent. The copies of one initiation on
+// both links count as one.
 func (p *pair) initiations() int { return p.links[0].sent[0] }
 
-// A greeting that nobody answers ends soon, and the Conn wants nothing any more.
+// A greeting without a response ends soon, and the Conn then has no deadline.
 func TestGreetingEnds(t *testing.T) {
 	p := greeter(t)
 	p.run(10*time.Minute, never)
@@ -35,8 +35,8 @@ func TestGreetingEnds(t *testing.T) {
 	}
 }
 
-// With something to send it is pursued as any handshake, whether that came during
-// the greeting or after it.
+// With a message to send, the attempts continue as in any handshake, whether the message
+// was queued during the greeting or after it.
 func TestGreetingWithTraffic(t *testing.T) {
 	for _, wait := range []time.Duration{time.Second, time.Minute} {
 		p := greeter(t)
@@ -50,7 +50,7 @@ func TestGreetingWithTraffic(t *testing.T) {
 	}
 }
 
-// A greeting makes a session, and the session renews its keys as any other.
+// A greeting leads to a session, and the session's keys are renewed as usual.
 func TestGreetingMeets(t *testing.T) {
 	p := newPair(t, 1, &link{delay: time.Millisecond})
 	h := p.host[0]

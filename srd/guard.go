@@ -7,18 +7,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are the limits of handshakes from the network, for one process. To open an
-// initiation and to answer it takes some 380 us (measured). A response that does not open
-// takes 430 us, because the attempt's state must be made again. This work runs on a thread
-// that also carries data. All kinds together get a quarter of one core:
+// These are the limits of handshakes from the network, for one process. To decrypt an
+// initiation and to build the response takes some 380 us (measured). A response that fails
+// to decrypt takes 430 us, because the attempt's state must be computed again. This work
+// runs on a thread that also carries data. Together all handshake packets get a quarter of
+// one core:
 //
 //	(known 250/s + others 150/s + responses 200/s) x 0.4 ms = 0.24
 //
-// Each kind has a share that no other kind can take. The bursts let a hub meet 256 peers
-// within a second after its start, for 100 ms of work.
+// Each kind of packet has a share of its own. With the bursts, a hub can complete
+// handshakes with 256 peers within a second after its start, for 100 ms of work.
 var (
-	// knownLimit is for initiations from known addresses of peers: a thousand peers each
-	// renew their keys once in two minutes.
+	// knownLimit is for initiations from known addresses of peers. A thousand peers that renew
+	// their keys once in two minutes send only 8 a second.
 	knownLimit = limit{rate: 250, burst: 256}
 	// othersLimit is for initiations and responses from all other addresses.
 	othersLimit = limit{rate: 150, burst: 256}
@@ -28,22 +29,21 @@ var (
 	// openLimit is the rate up to which packets of either kind are handled without a
 	// cookie. Above this rate a sender must prove its address first.
 	openLimit = limit{rate: 100, burst: 100}
-	// sourceLimit bounds how much of a share one address may use under load, and the
-	// responses to one attempt. A cookie proves an address, but without this bound one
-	// proven address could use up the share (WireGuard has the same 20 a second).
+	// sourceLimit bounds, under load, the packets from one address, and the responses to one
+	// attempt. A cookie proves an address, but without this bound one proven address could use
+	// up the share (WireGuard has the same limit of 20 a second).
 	sourceLimit = limit{rate: 20, burst: 20}
-	// chanceLimit lets packets from known addresses exceed sourceLimit, by 150 a second in
-	// all. The value is the limit of one of 256 buckets. The method lot() selects a
-	// packet's bucket.
+	// chanceLimit admits packets from known addresses that exceed sourceLimit: 150 a second in
+	// all. The value is the limit of one of 256 buckets. The method lot() selects a packet's
+	// bucket.
 	chanceLimit = limit{rate: 150.0 / sourceBuckets, burst: 1}
 
-	// These limit cookie replies: 10,000 a second to known addresses, 20,000 to all others.
-	// A reply costs some 10 us, mostly for sending it. Its size is a third of the packet
-	// that it answers. With limits as low as for initiations, a flood could take all
+	// These limit cookie replies: 10,000 a second to known addresses, 20,000 to all others. A
+	// reply costs some 10 us, mostly for the system call. A reply is a third as large as the
+	// packet that caused it. With limits as low as for initiations, a flood could take all
 	// cookies and lock peers out. Each limit is for one of 256 buckets. The method lot()
-	// selects the bucket of the first two limits. The packet's address selects the bucket
-	// of askerLimit, so a flood from one address cannot use up the replies for all
-	// addresses.
+	// selects the bucket of the first two limits. The packet's address selects the bucket of
+	// askerLimit, so a flood from one address cannot use up the replies for all addresses.
 	knownCookies = limit{rate: 10_000.0 / sourceBuckets, burst: 4}
 	otherCookies = limit{rate: 16_000.0 / sourceBuckets, burst: 4}
 	askerLimit   = limit{rate: 4_000.0 / sourceBuckets, burst: 4}
@@ -52,7 +52,7 @@ var (
 // request holds the facts about a handshake packet that the guard uses.
 type request struct {
 	from     Tuple
-	known    bool // its source is a known address of a peer
+	known    bool // the source is a known address of a peer
 	response bool
 	index    uint32 // receiver index of a response
 	mac      [16]byte
@@ -61,25 +61,27 @@ type request struct {
 func (r *request) address() netip.Addr { return r.from.Remote.Addr() }
 
 // lot returns the number that assigns the packet to a bucket. In a flood from forged
-// addresses nobody can tell a peer by its address. But the copies of one packet arrive on
-// several tuples at the same time, and each copy has its own bucket.
+// addresses, a peer cannot be recognised by its address. But the copies of its packet
+// arrive on several tuples at the same time, and each copy has its own bucket, so one copy
+// probably passes.
 func (r *request) lot() uint64 {
 	return binary.BigEndian.Uint64(r.mac[:8]) ^ uint64(r.from.Remote.Port())<<16 ^ uint64(r.from.Sock)
 }
 
-// share limits initiations, or responses, from known addresses.
+// share limits the initiations, or the responses, from known addresses.
 type share struct {
-	open    limiter // packets without a cookie, from all addresses
+	open    limiter // for packets without a cookie, from all addresses
 	work    limiter
-	each    throttle // by address, or by attempt
+	each    throttle // by source address, or by attempt
 	chances throttle // by packet
 }
 
-// guard shares out the time that handshakes may take. It is not safe for concurrent use.
+// guard divides the processor time for handshakes among the senders. It is not safe for
+// concurrent use.
 type guard struct {
 	initiations, responses share
 	others                 limiter
-	sources                throttle // of others
+	sources                throttle // for packets from all other addresses
 	cookies                throttle // cookie replies to known addresses, by packet
 	askers, strangers      throttle // cookie replies to others, by address and by packet
 }
@@ -91,12 +93,12 @@ func (g *guard) shareOf(r *request) *share {
 	return &g.initiations
 }
 
-// free reports whether a packet is handled without a cookie, because there are few of its
-// kind.
+// free reports whether a packet is handled without a cookie, because few packets of its
+// kind arrive.
 func (g *guard) free(now mono.Time, r *request) bool { return g.shareOf(r).open.take(now, openLimit) }
 
-// fair reports whether the source of a packet, or its attempt, is within its limit under
-// load.
+// fair reports whether the source of an initiation, or the attempt of a response, is within
+// its limit under load.
 func (g *guard) fair(now mono.Time, r *request) bool {
 	s := g.shareOf(r)
 	switch {
@@ -110,8 +112,8 @@ func (g *guard) fair(now mono.Time, r *request) bool {
 	return s.chances.number(now, r.lot(), chanceLimit)
 }
 
-// affords charges the work for a packet to its share, and reports whether the share allows
-// it.
+// affords takes the work for a packet from its share, and reports whether the share had
+// enough left.
 func (g *guard) affords(now mono.Time, r *request) bool {
 	switch {
 	case !r.known:
@@ -130,7 +132,7 @@ func (g *guard) replies(now mono.Time, r *request) bool {
 	return g.askers.address(now, r.address(), askerLimit) || g.strangers.number(now, r.lot(), otherCookies)
 }
 
-// salts gives the throttles a new salt when that is due.
+// salts gives the throttles a new salt when a new one is due.
 func (g *guard) salts(now mono.Time, salt func() uint64) {
 	if !g.sources.stale(now) {
 		return

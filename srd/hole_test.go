@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Large packets in a row are lost while small ones arrive: a challenge asks whether the
-// path still carries packets as large as before. As long as it answers, nothing
-// changes.
+// Several large packets in a row are lost while small ones arrive. Then a challenge of the
+// same size tests whether the path still carries such packets. If the peer answers the
+// challenge, nothing changes.
 func TestScriptBlackHole(t *testing.T) {
 	for _, carries := range []bool{true, false} {
 		s := newScript(t, 1)
@@ -47,7 +47,7 @@ func TestScriptBlackHole(t *testing.T) {
 		case !carries && (p.mtu != BasePacket || s.c.paths.packet != BasePacket || asked < holeTries):
 			t.Errorf("it carries %d bytes after %d challenges without an answer", p.mtu, asked)
 		}
-		// As on a new path, larger sizes are looked for.
+		// As on a new path, larger sizes are probed.
 		s.mute = false
 		s.wait(time.Second)
 		if p.mtu < 1400 {
@@ -57,7 +57,8 @@ func TestScriptBlackHole(t *testing.T) {
 	}
 }
 
-// A large packet that arrives tells that the path carries them, however many were lost.
+// The arrival of a large packet shows that the path carries large packets, however many
+// were lost.
 func TestScriptLossIsNoBlackHole(t *testing.T) {
 	s := newScript(t, 1)
 	for range 5 * holeAfter {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The kernel refuses what is sent from an address that is gone. That path is dead at
-// once, with all that was in flight on it; others are not asked, and nothing is waited for.
+// The kernel refuses packets from a removed address. The path is down at once, and its
+// messages in flight are sent again without a timeout. Other paths are not probed.
 func TestScriptRefusedPathIsDeadAtOnce(t *testing.T) {
 	s := newScript(t, 3)
 	v := s.send(2, 1)
@@ -30,7 +30,7 @@ func TestScriptRefusedPathIsDeadAtOnce(t *testing.T) {
 		t.Errorf("%d paths refused, want 1", n)
 	}
 	s.wantSound(t)
-	// The address is back: the path is probed, and used again.
+	// The address is restored: the path is probed, and used again.
 	s.wait(200 * time.Millisecond)
 	if p := s.c.paths.table[1]; p.state != PathActive {
 		t.Errorf("the path is %v", p.state)

@@ -8,63 +8,63 @@ import (
 )
 
 // This file measures the time that the two hosts add to a round trip (Kumar et al.,
-// "Swift", SIGCOMM 2020, section 3.1). A round trip includes only the network: it ends
-// with the receive stamp, and excludes the time for which the peer delayed the
-// acknowledgement. Timeouts allow for this host delay:
+// "Swift", SIGCOMM 2020, section 3.1). A round trip is the time in the network alone: it
+// ends with the kernel's receive timestamp, and excludes the time for which the peer
+// delayed the acknowledgement. Timeouts allow for this host delay:
 //
 //	granule = max(own lateness, the peer's), at least hostLeast, at most mono.Granularity
 //	wait    = max(mean time in both hosts, the longest delay of an acknowledgement)
 //
-// Each end measures its own lateness and reports it in HOST frames. A peer gains nothing
-// by a false report. If the reported lateness is too high, timeouts are as long as
-// without a report, because the granule is at most mono.Granularity. If the reported
-// lateness is too low, the peer gets more copies within the same window.
+// Each end measures its own lateness and reports it in HOST frames. A peer gains nothing by
+// a false report. If the reported lateness is too high, timeouts are as long as without a
+// report, because the granule is at most mono.Granularity. If the reported lateness is too
+// low, timeouts are shorter, and the peer gets more copies within the same window.
 const (
-	// hostLeast is the least lateness that counts: the time of a system call and the
-	// handling of a train.
+	// hostLeast is the lower limit of the lateness: the time for a system call and for
+	// handling a train.
 	hostLeast = 20 * time.Microsecond
-	// tellEvery is the interval of reports to the peer, while packets are sent.
+	// tellEvery is the interval of HOST frames to the peer, while packets are sent.
 	tellEvery = time.Second
-	// hostDelayMost is the upper limit of one sample of the host delay. Without
-	// hostDelayMost a single stop of a host would make later timeouts too long. The value
-	// of hostDelayMost is about the longest hold that an acknowledgement can report.
+	// hostDelayMost is the upper limit of one sample of the host delay. Without hostDelayMost
+	// a single stop of a host would make later timeouts too long. The value is about the
+	// longest ACK delay that an acknowledgement can report.
 	hostDelayMost = 250 * time.Millisecond
 	// ackPart: an acknowledgement may always wait for a quarter of the configured
 	// granularity, or for an eighth of a round trip if that is longer.
 	ackPart = 4
-	// trainPart: one train takes a tenth of the configured granularity at the pacing
-	// rate. With the granularity of a process, a train has 4 packets at 400 Mbit/s and 42
-	// packets at 5 Gbit/s. A longer train makes a queue on its path. Shorter trains need
-	// more system calls, and more wake-ups of the peer.
+	// trainPart: one train is as long as the data of a tenth of the configured granularity at
+	// the pacing rate. With the granularity of an ordinary process (mono.Granularity), a train
+	// has 4 packets at 400 Mbit/s and 42 packets at 5 Gbit/s. A longer train makes a queue on
+	// its path. Shorter trains need more system calls, and more wake-ups of the peer.
 	trainPart = 10
-	// burstPart: the bytes of half a granularity may leave at once, because the driver's
-	// timers are no finer.
+	// burstPart: as many bytes as the pacing rate allows in half the configured granularity
+	// may leave at once, because the driver's timers are no finer.
 	burstPart = 2
-	// holdGranules is how long the peer may hold an acknowledgement before the delay
-	// counts as a queue. An honest peer may delay an acknowledgement for one granule, and
-	// may be late by some granules. With a granularity of 1 ms the shortest target of
-	// congestion control is 4 ms.
+	// holdGranules is the longest ACK delay, in granules, that does not count as a queue in
+	// the peer's host. An honest peer may delay an acknowledgement for one granule, and may be
+	// late by some more. For comparison, the shortest target of congestion control is 4 ms,
+	// and a granule is at most 1 ms.
 	holdGranules = 5
-	// wrongLife is how long a wrong verdict counts. A machine that stalled once is not
+	// wrongLife is the time for which a wrong verdict counts. A host that stalled once is not
 	// slow for ever.
 	wrongLife = 5 * time.Second
 )
 
-// hosts is the lateness of the two ends, initialised by newHosts.
+// hosts is the lateness of the hosts of both ends, initialised by newHosts.
 type hosts struct {
 	coarse  time.Duration // Config.Granularity
-	granule time.Duration // measured lateness of the later end
-	peer    time.Duration // lateness that the peer reported; mono.Granularity before
+	granule time.Duration // greater measured lateness of the two hosts
+	peer    time.Duration // lateness that the peer reported; mono.Granularity before the first report
 	at      mono.Time     // when the peer last got a report; 0: never
 
-	mean, deviation time.Duration // of the host delay in a measured round trip
+	mean, deviation time.Duration // of the host delay per round trip
 
-	wrong   time.Duration // recent wrong verdicts: timeouts allow for as many more deviations
-	wrongAt mono.Time     // when one was last added or removed
+	wrong   time.Duration // number of recent wrong verdicts: each makes timeouts longer by one deviation
+	wrongAt mono.Time     // when a wrong verdict was last added or removed
 }
 
 // newHosts returns the initial state for hosts with granularity g. The value 0 stands for
-// the granularity of a process.
+// mono.Granularity.
 func newHosts(g time.Duration) hosts {
 	if g == 0 {
 		g = mono.Granularity
@@ -83,29 +83,30 @@ func (h *hosts) add(d time.Duration) {
 	h.mean += (d - h.mean) / 8
 }
 
-// wait returns the time that the two hosts usually add to a round trip.
+// wait returns the mean time that the two hosts add to a round trip, or ackMost if that is
+// longer.
 func (h *hosts) wait() time.Duration { return max(h.ackMost(), h.mean) }
 
-// noise returns the deviation of a timeout: the greatest of `dev`, the granule and the
-// deviation of the host delay.
+// noise returns the deviation for computing a timeout: the greatest of `dev`, the granule
+// and the deviation of the host delay.
 func (h *hosts) noise(dev time.Duration) time.Duration { return max(dev, h.granule, h.deviation) }
 
 // ackLeast and ackMost bound the delay of an acknowledgement.
 func (h *hosts) ackLeast() time.Duration { return h.coarse / ackPart }
 func (h *hosts) ackMost() time.Duration  { return max(h.ackLeast(), h.granule) }
 
-// train returns the duration of one train at the pacing rate. The method burst() returns
-// the duration of a burst at the pacing rate. Both methods ignore the measured granule,
-// because they limit the use of processor time.
+// train returns the time in which the pacing rate allows one train. The method burst()
+// returns the time in which the pacing rate allows one burst. Both ignore the measured
+// granule, because they limit the use of processor time.
 func (h *hosts) train() time.Duration { return h.coarse / trainPart }
 func (h *hosts) burst() time.Duration { return h.coarse / burstPart }
 
-// hold returns how long the peer may hold an acknowledgement. The limit of a hold does
-// not depend on the measured granule, because the peer's report changes the granule.
+// hold returns the longest ACK delay of the peer that does not count as a queue. This limit
+// does not depend on the measured granule, because the peer's report changes the granule.
 func (h *hosts) hold() time.Duration { return holdGranules * h.coarse }
 
-// mistaken counts a wrong verdict: a packet declared lost was only late. At most one
-// wrong verdict counts in each round trip, as for the reordering window of RFC 8985
+// mistaken counts a wrong verdict: a packet was declared lost, but was only late. At most
+// one wrong verdict counts in each round trip, as for the reordering window of RFC 8985
 // section 6.2 step 4.
 func (h *hosts) mistaken(now mono.Time, rtt time.Duration) {
 	if now.Sub(h.wrongAt) > rtt {
@@ -128,8 +129,8 @@ func (e *env) allowForHosts() {
 	e.hosts.granule = min(mono.Granularity, max(hostLeast, e.cfg.HostDelay(), e.hosts.peer))
 }
 
-// hostsLate reports whether the measured lateness of an end is that of an ordinary
-// process (mono.Granularity).
+// hostsLate reports whether the greater measured lateness is that of an ordinary process
+// (mono.Granularity).
 func (e *env) hostsLate() bool {
 	return e.cfg.HostDelay != nil && e.hosts.granule >= mono.Granularity
 }
@@ -146,9 +147,9 @@ func (e *env) telling(now mono.Time) int {
 	return wire.HostLen
 }
 
-// tellHost appends a HOST frame with this host's lateness. The HOST frame must be the
-// last frame of a packet, because older peers ignore the rest of a packet after an
-// unknown frame.
+// tellHost appends a HOST frame with this host's lateness. The HOST frame must be the last
+// frame of a packet, because older versions ignore the rest of a packet after a frame that
+// they do not know.
 func (e *env) tellHost(now mono.Time, b []byte) []byte {
 	own := e.cfg.HostDelay()
 	e.hosts.at = now

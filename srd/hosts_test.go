@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// arriveAt lets a packet be handled now whose stamp from the kernel is the time `at`.
+// arriveAt handles a packet now. The kernel's receive timestamp of the packet is `at`.
 func (s *script) arriveAt(at mono.Time, plain []byte) {
 	p := Packet{Tuple: s.tuple(0), PN: s.peerPN[0], At: at, Size: 100, Plain: plain, Keys: s.keys}
 	s.peerPN[0]++
@@ -16,8 +16,9 @@ func (s *script) arriveAt(at mono.Time, plain []byte) {
 	s.pump()
 }
 
-// A round trip ends with the kernel's stamp, however late this host handles it, and is
-// without what the peer held. Stamps that cannot be are as if there were none.
+// A measured round trip ends with the kernel's receive timestamp, however late this host
+// handles the packet, and excludes the peer's ACK delay. An impossible timestamp is
+// ignored.
 func TestRoundTripEndsWithTheStamp(t *testing.T) {
 	const trip, hold, wait = 300 * time.Microsecond, 100 * time.Microsecond, 5 * time.Millisecond
 	for name, c := range map[string]struct {
@@ -44,8 +45,8 @@ func TestRoundTripEndsWithTheStamp(t *testing.T) {
 	}
 }
 
-// The time that a packet waited for this host counts as held back by it. Its
-// acknowledgement is due that much earlier.
+// The time for which a packet waited before this host handled it counts as ACK delay. Its
+// acknowledgement is due earlier by this time.
 func TestHoldIsCountedFromTheStamp(t *testing.T) {
 	const wait = 8 * time.Millisecond
 	s := newScript(t, 1)
@@ -60,9 +61,9 @@ func TestHoldIsCountedFromTheStamp(t *testing.T) {
 	}
 }
 
-// Timeouts allow for the later of both hosts, within bounds. A lying peer is waited for no
-// longer than a peer that reports nothing. A peer that is early is waited for no less than
-// this host.
+// Timeouts allow for the greater lateness of both hosts, within bounds. With a false report
+// of the peer, timeouts are at most as long as without a report. With a report of a small
+// lateness, timeouts still allow for this host's lateness.
 func TestTimeoutsAllowForTheLaterHost(t *testing.T) {
 	const unit = wire.HoldUnit * time.Nanosecond
 	own := 100 * time.Microsecond
@@ -90,7 +91,8 @@ func TestTimeoutsAllowForTheLaterHost(t *testing.T) {
 	}
 }
 
-// The peer is told when there is something new to say, in a frame behind all others.
+// The peer gets a HOST frame when there is something new to report. It is the last frame of
+// its packet.
 func TestPeerIsTold(t *testing.T) {
 	own := 100 * time.Microsecond
 	s := newScript(t, 1)
@@ -126,7 +128,7 @@ func TestPeerIsTold(t *testing.T) {
 		{"a second later", tellEvery, 200 * time.Microsecond, 1},
 	} {
 		own, s.now = c.own, s.now.Add(c.later)
-		s.arriveAt(0, wire.AppendPing(nil)) // asks for an acknowledgement
+		s.arriveAt(0, wire.AppendPing(nil)) // elicits an acknowledgement
 		s.send(3, 0)
 		if n := told(); n != c.want {
 			t.Errorf("%s: told %d times, want %d", c.what, n, c.want)
@@ -136,8 +138,9 @@ func TestPeerIsTold(t *testing.T) {
 	}
 }
 
-// Timeouts wait for a host that is far later than a granule. Round trips do not include its
-// time, and congestion control gets that time separately, as a queue.
+// Timeouts allow for a peer whose ACK delay is far longer than a granule. Measured round
+// trips do not include the ACK delay. Congestion control gets its excess separately, as a
+// queue.
 func TestTimeoutsFollowSlowHosts(t *testing.T) {
 	const hold = 30 * time.Millisecond
 	s := newScript(t, 1)
@@ -159,8 +162,8 @@ func TestTimeoutsFollowSlowHosts(t *testing.T) {
 	}
 }
 
-// Between hosts that are a granule late, a sender with little allowance waits until it has
-// a train. Between other hosts each packet leaves as soon as it may.
+// Between hosts with a lateness of mono.Granularity, a sender waits until the window allows
+// a whole train. Between other hosts each packet leaves as soon as the window allows it.
 func TestLateHostsSendTrains(t *testing.T) {
 	for _, c := range []struct {
 		late time.Duration
@@ -186,8 +189,7 @@ func TestLateHostsSendTrains(t *testing.T) {
 	}
 }
 
-// A sender that waits until the pacer allows a whole train is woken at that time, not
-// before and not never.
+// A sender that waits until the pacer allows a whole train is woken exactly then.
 func TestLateHostsWaitForThePacer(t *testing.T) {
 	for _, packet := range []int{1472, 8972} {
 		s := newScript(t, 1)

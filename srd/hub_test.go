@@ -9,13 +9,13 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// spoke is a peer of a hub: its own machine, and the hub's for it.
+// spoke is a peer of a hub: the connection of the peer, and the hub's connection to it.
 type spoke struct {
 	own, hub *host
 	from     srd.Tuple // of the spoke, as the hub sees it
 }
 
-// newHub returns n spokes of one hub, which was started a moment ago.
+// newHub returns n spokes of one hub that has just started.
 func newHub(t *testing.T, n int) (*pair, *srd.Endpoint, []spoke) {
 	p := newPair(t, 51, links(1)...)
 	hub := p.host[1]
@@ -36,7 +36,7 @@ func newHub(t *testing.T, n int) (*pair, *srd.Endpoint, []spoke) {
 	return p, end, all
 }
 
-// carryOver hands on all that both sides of s want to send now.
+// carryOver delivers all packets that both sides of s send now.
 func (s *spoke) carryOver(p *pair, end *srd.Endpoint) {
 	s.own.conn.Advance(p.now)
 	for s.own.conn.Next(p.now, s.own.train, nil) && handshake.Kind(s.own.train.Buf) != 0 {
@@ -53,8 +53,9 @@ func (s *spoke) carryOver(p *pair, end *srd.Endpoint) {
 	}
 }
 
-// 256 peers call a hub at the moment of its start. It meets all of them within a second,
-// although each must show a cookie by then. It opens each initiation once.
+// 256 peers send initiations to a hub at the moment of its start. The hub has sessions with
+// all of them within a second, although the load makes it demand cookies. It decrypts each
+// initiation once.
 func TestHubMeetsAllAtOnce(t *testing.T) {
 	p, end, all := newHub(t, 256)
 	for _, s := range all {

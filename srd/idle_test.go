@@ -8,11 +8,11 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// live returns the bytes of all that is reachable.
+// live returns the number of reachable bytes on the heap.
 func live() int {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what the first one's finalizers held
+	runtime.GC() // frees objects that the finalizers of the first run released
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
@@ -21,7 +21,7 @@ func live() int {
 const (
 	mostUnconnected = 8 << 10
 	mostIdle        = 56 << 10 // with a session and 32 validated paths
-	mostRested      = 36 << 10 // likewise, minutes later
+	mostRested      = 36 << 10 // the same, after minutes without traffic
 )
 
 func TestUnconnectedIsSmall(t *testing.T) {
@@ -44,8 +44,8 @@ func TestUnconnectedIsSmall(t *testing.T) {
 func TestConnectedAndIdleIsSmall(t *testing.T) { connected(t, 20*time.Second, true, mostIdle) }
 func TestConnectedLongAgoIsSmall(t *testing.T) { connected(t, 4*time.Minute, false, mostRested) }
 
-// connected makes pairs that exchange a few messages and are idle for d then, and wants
-// that a connection takes at most `most` bytes.
+// connected makes pairs that exchange a few messages and are then idle for d. It fails if a
+// connection takes more than `most` bytes.
 func connected(t *testing.T, d time.Duration, ready bool, most int) {
 	t.Helper()
 	const n = 20
@@ -69,7 +69,7 @@ func connected(t *testing.T, d time.Duration, ready bool, most int) {
 			t.Fatalf("session after %v: %v", d, !ready)
 		}
 		for _, h := range p.host {
-			h.train, h.end, h.got, h.where = nil, nil, nil, srd.AddressSet{} // the process has one
+			h.train, h.end, h.got, h.where = nil, nil, nil, srd.AddressSet{} // each process has only one of these
 		}
 		p.events, p.sealed = nil, nonces{}
 		all = append(all, p)
@@ -82,8 +82,8 @@ func connected(t *testing.T, d time.Duration, ready bool, most int) {
 	runtime.KeepAlive(all)
 }
 
-// Both sides give their memory back while they are idle. They go on where they were,
-// whichever side sends first.
+// Both sides free their memory while they are idle. Afterwards they continue with the same
+// state, whichever side sends first.
 func TestGoesOnAfterRest(t *testing.T) {
 	for first := range 2 {
 		p := newPair(t, 5, &link{delay: time.Millisecond}, &link{delay: time.Millisecond, loss: 0.05})

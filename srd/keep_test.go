@@ -30,8 +30,8 @@ func (s *script) calls(d time.Duration) (n int) {
 	return 0
 }
 
-// An end with keepalive calls again when the peer was gone for longer than the keys live,
-// even without anything to send. The peer may have no other way to reach it.
+// If the peer was unreachable for longer than the life of the keys, an end with a keepalive
+// begins handshakes even without a message to send. The peer may be unable to begin one.
 func TestScriptKeepaliveCallsAgain(t *testing.T) {
 	s := newScript(t, 2)
 	s.c.env.cfg.Keepalive = 25 * time.Second
@@ -43,7 +43,7 @@ func TestScriptKeepaliveCallsAgain(t *testing.T) {
 	}
 }
 
-// Without that an idle connection to a peer that is gone falls silent.
+// Without a keepalive, an idle connection to an unreachable peer sends no more packets.
 func TestScriptIdleFallsSilent(t *testing.T) {
 	s := newScript(t, 2)
 	if n := s.calls(30 * time.Minute); n != 0 {
@@ -51,8 +51,8 @@ func TestScriptIdleFallsSilent(t *testing.T) {
 	}
 }
 
-// A process was stopped for an hour. That does not count as a round trip: otherwise its
-// next tail probe, and the wait for order, would take as long again.
+// A process was stopped for an hour. This hour must not count as a round trip: otherwise
+// the next tail probe, and the wait for earlier messages, would take another hour.
 func TestScriptStoppedForAnHour(t *testing.T) {
 	s := newScript(t, 2)
 	v := s.send(2, 0)
@@ -67,7 +67,7 @@ func TestScriptStoppedForAnHour(t *testing.T) {
 	}
 }
 
-// The same after the peer said goodbye.
+// An end with a keepalive also begins handshakes after the peer has sent a CLOSE.
 func TestScriptKeepaliveCallsAfterGoodbye(t *testing.T) {
 	for _, keepalive := range []time.Duration{0, 25 * time.Second} {
 		s := newScript(t, 2)

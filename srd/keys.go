@@ -13,7 +13,7 @@ const Overhead = wire.Overhead
 // HeaderLen is the part of Overhead before the frames, in bytes.
 const HeaderLen = wire.HeaderLen
 
-// self reserves and releases receiver indices for a connection, in the driver's table.
+// self reserves and releases receiver indices for its connection, in the driver's table.
 type self struct{ conn *Conn }
 
 func (s self) reserve() uint32      { return s.conn.env.cfg.Indexes.Reserve(s.conn) }
@@ -21,19 +21,21 @@ func (s self) publish(k *RecvKeys)  { s.conn.env.cfg.Indexes.Publish(k.local, k)
 func (s self) release(index uint32) { s.conn.env.cfg.Indexes.Release(index) }
 
 // SendKeys seal the packets of one session in one direction. SendKeys are immutable and
-// safe for concurrent use. Nonces come from packet headers: the Conn that owns the keys
-// never uses a (path slot, packet number) pair twice, also not across sessions.
+// safe for concurrent use. A nonce is computed from the packet header: the Conn that owns
+// the keys never uses a (path slot, packet number) pair twice, not even in different
+// sessions.
 type SendKeys struct {
 	aead   cipher.AEAD
 	iv     Nonce
 	remote uint32 // receiver index
 }
 
-// Nonce is the scratch space of one goroutine that seals or opens packets. A nonce on the
-// stack would escape through an interface, and so cost an allocation for each packet.
+// Nonce is the scratch space of one goroutine that seals or opens packets. A local nonce
+// would escape to the heap through an interface, and so cost an allocation for each packet.
 type Nonce = [wire.NonceLen]byte
 
-// seal closes the packet b in place: header, frames, and room for the tag.
+// seal encrypts the packet b in place. The packet consists of header, frames, and room for
+// the tag.
 func (k *SendKeys) seal(b []byte, n *Nonce) {
 	wire.Nonce(n, &k.iv, b)
 	end := len(b) - wire.TagLen
@@ -92,7 +94,7 @@ type Packet struct {
 	Tuple Tuple
 	Slot  uint16
 	PN    uint64
-	At    mono.Time // arrival time as stamped by the kernel; 0 or an impossible time: the time of handling
+	At    mono.Time // arrival time by the kernel's timestamp; 0 or an impossible time: the time of handling counts
 	ECN   ECN
 	Load  uint8 // congestion metric that the network wrote into the packet, plus one; 0: none
 	Size  int   // bytes of UDP payload

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// Keys are used up by packets, and not by calls of Next() that find nothing to send.
+// The packet limit of keys counts packets, not calls of Next that find nothing to send.
 func TestScriptKeysCountPackets(t *testing.T) {
 	s := newScript(t, 2)
 	e := s.c.session.send
@@ -29,7 +29,8 @@ func TestScriptKeysCountPackets(t *testing.T) {
 	}
 }
 
-// The limit of packets is reckoned for 2,048 bytes: a larger packet counts as several.
+// The packet limit of keys is for packets of 2,048 bytes: a larger packet counts as
+// several.
 func TestScriptKeysCountLargePackets(t *testing.T) {
 	s := newScript(t, 1)
 	e, p := s.c.session.send, s.c.paths.table[0]

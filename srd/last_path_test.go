@@ -2,8 +2,8 @@ package srd
 
 import "testing"
 
-// If no path is left, the first path that answers is in use again, even with small packets
-// only. While another path works, it must answer twice.
+// If no path works, a path is in use again after its first answer, even to a small probe.
+// While another path works, it must answer twice.
 func TestScriptLastPathIsBackAtOnce(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		s := newScript(t, 2)

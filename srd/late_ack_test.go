@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 )
 
-// A path is asked because its address has left. What is acknowledged now was sent before,
-// and says nothing of the path.
+// A path is challenged because its tuple has left the configuration. Packets that are
+// acknowledged now were sent before, and do not prove that the path still works.
 func TestScriptLateAcknowledgementRevivesNoPath(t *testing.T) {
 	s := newScript(t, 2)
 	v := s.send(2, 0)
@@ -22,8 +22,9 @@ func TestScriptLateAcknowledgementRevivesNoPath(t *testing.T) {
 	s.wantSound(t)
 }
 
-// The acknowledgements with the records of a path are lost. Its packets, whose messages
-// have arrived, make room when they are overdue, although other messages are open.
+// The acknowledgements with the records of a path are lost. The packets on it whose
+// messages were acknowledged by number leave the window when they are overdue, although
+// other messages are unacknowledged.
 func TestScriptLostRecordsFreeTheWindow(t *testing.T) {
 	s := newScript(t, 3)
 	v := s.send(4, 0)

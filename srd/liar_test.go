@@ -13,15 +13,15 @@ func (s *script) lie() {
 	s.arrive(0, 100, wire.AppendAck(nil, s.c.recovery.out.next+1, 0, nil, nil))
 }
 
-// meet gives a script a session again.
+// meet gives the script a new session.
 func (s *script) meet() {
 	s.c.session.send = &epoch{keys: &SendKeys{remote: 9}, recv: s.keys, created: s.now, initiator: true}
 	s.c.session.since = s.now
 }
 
-// A peer that has lied is not called before its wait is over, and begins with a new window.
-// The wait doubles each time. After a good while without a lie the first wait is short
-// again.
+// This end sends no initiation to a peer that has lied before the peer's wait is over. The
+// next session begins with a new window. The wait doubles with each lie. After liarForgiven
+// without a lie the next wait is the shortest one again.
 func TestScriptLiarIsNotCalled(t *testing.T) {
 	s := newScript(t, 2)
 	want := liarFirst
@@ -55,7 +55,7 @@ func TestScriptLiarIsNotCalled(t *testing.T) {
 	s.wantSound(t)
 }
 
-// The liar is not answered either, not even with copies of earlier answers.
+// This end sends a lying peer no responses either, not even copies of earlier responses.
 func TestScriptLiarIsNotAnswered(t *testing.T) {
 	s := newScript(t, 1)
 	other, _ := handshake.NewIdentity(handshake.PrivateKey{2})

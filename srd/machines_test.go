@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// A receiver needs nobody else to tell what is new from what came before.
+// A receiver detects duplicate messages without the other parts of a Conn.
 func TestReceiverAlone(t *testing.T) {
 	rv := receiver{env: &env{}}
 	news := rv.message(&wire.Frame{Kind: wire.KindMessage, Number: 0, Payload: []byte("x")})
@@ -22,7 +22,7 @@ func TestReceiverAlone(t *testing.T) {
 	}
 }
 
-// A call that was planned is due once.
+// A planned handshake is due once.
 func TestSessionCallsOnce(t *testing.T) {
 	s := session{keyring: keyring{env: &env{}}, callAt: 5}
 	if s.calling(4) || !s.calling(5) || s.calling(6) {
@@ -30,7 +30,8 @@ func TestSessionCallsOnce(t *testing.T) {
 	}
 }
 
-// A message that must be sent again waits once. A given-up message keeps only its number.
+// A message is in the retransmission queue at most once. A message that was given up keeps
+// only its number.
 func TestRecoveryAlone(t *testing.T) {
 	rc := recovery{flight: flight{env: &env{}}}
 	n := rc.out.push(Message{Data: []byte("x")}, 1)
@@ -45,7 +46,8 @@ func TestRecoveryAlone(t *testing.T) {
 	}
 }
 
-// The machines of a connection belong to that connection, even after Reincarnate.
+// The parts of a connection refer to the parts of the same connection, even after
+// Reincarnate.
 func TestMachinesKnowEachOther(t *testing.T) {
 	c := newScript(t, 1).c
 	check := func(when string) {

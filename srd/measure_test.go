@@ -7,11 +7,11 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// everyPath picks all paths for a measurement.
+// everyPath selects all paths for a measurement.
 func everyPath(*PathInfo) bool { return true }
 
-// A measurement asks each path once, and tells the time that each answer took. A path that
-// does not answer stays without one, and no path's state or estimate changes.
+// A measurement sends one challenge on each path, and reports the time until each response.
+// For a path without a response it reports none. No path's state or estimate changes.
 func TestScriptMeasure(t *testing.T) {
 	s := newScript(t, 4)
 	s.mute = true
@@ -29,7 +29,7 @@ func TestScriptMeasure(t *testing.T) {
 			continue // no answer
 		}
 		s.now = s.now.Add(time.Millisecond)
-		for range 2 { // the second is of no use
+		for range 2 { // the second one is ignored
 			s.arrive(p.slot, 100, wire.AppendSecret(nil, wire.KindResponse, &p.frames[0].Secret))
 		}
 	}
@@ -55,7 +55,7 @@ func TestScriptMeasure(t *testing.T) {
 	s.wantSound(t)
 }
 
-// An invented response is no answer, and a freed path is not challenged.
+// A response with a wrong secret is ignored, and a freed path is not challenged.
 func TestScriptMeasureOfLiarsAndLostPaths(t *testing.T) {
 	s := newScript(t, 2)
 	s.mute = true
@@ -82,7 +82,7 @@ func TestScriptMeasureWithoutSession(t *testing.T) {
 	}
 }
 
-// The present wait counts before it ends.
+// Waits includes a wait that has not ended yet.
 func TestScriptWaits(t *testing.T) {
 	s := newScript(t, 2)
 	s.wait(time.Second)

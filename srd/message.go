@@ -16,20 +16,20 @@ const ImmLen = wire.ImmLen
 type Imm = wire.Imm
 
 // Owner is the owner of a payload. When the transport no longer needs the payload of a
-// pulled message, it calls Done once with the message's outcome. The state of the
+// message from Source.Pull, it calls Done once with the message's outcome. The state of the
 // connection is incomplete during Done, so Done must not call the connection.
 type Owner interface{ Done(Status) }
 
 // Message is one datagram.
 type Message struct {
 	Imm     Imm
-	Data    []byte // not touched by the transport, and borrowed until Owner.Done
+	Data    []byte // never changed by the transport, which uses it until Owner.Done
 	Owner   Owner  // may be nil
 	Class   Class
 	Flow    uint32 // hash of the inner flow, for path policies that keep flows
-	Twice   bool   // to send: wants a copy on a second uplink, within the budget of copies
-	Expired bool   // received only: the sender gave the payload up
-	Stale   bool   // received only, from the driver: it waited for long at this host
+	Twice   bool   // when sending: wants a copy on a second uplink, within the budget of copies
+	Expired bool   // when receiving: the sender gave the payload up
+	Stale   bool   // when receiving, set by the driver: the message waited for long at this host
 	// If Copies is set, Data is copied after the connection is unlocked.
 	Copies *Copies
 }
@@ -42,18 +42,18 @@ type Source interface {
 	// Backlog reports whether Pull would return a message. If a Source cannot determine
 	// this, Backlog returns true.
 	Backlog() bool
-	// Waiting returns the number of bytes that Pull would return; 0: none, or unknown.
-	// With a known number the transport can use a longer path if the wait for the shorter
-	// paths would take more time.
+	// Waiting returns the number of bytes that Pull would return; 0: none, or unknown. With a
+	// known number, the transport can use a longer path when the wait for the shorter paths
+	// exceeds the extra length.
 	Waiting() int
 	// Peek returns the flow of the message that Pull would return, for policies that keep
-	// flows together. The result `bytes` is the number of bytes of that flow before any
-	// other flow, at least 1. If there is no message, ok is false.
+	// flows together. The result `bytes` is the number of bytes that Pull would return of that
+	// flow before another flow's message, at least 1. If there is no message, ok is false.
 	Peek(now mono.Time) (flow uint32, bytes int, ok bool)
 }
 
-// OneFlow is for embedding in a Source that is a single flow, without a count of the
-// waiting bytes.
+// OneFlow implements Peek and Waiting. It is for embedding in a Source with a single flow
+// and an unknown number of waiting bytes.
 type OneFlow struct{}
 
 // Waiting implements Source.
@@ -66,7 +66,7 @@ func (OneFlow) Peek(mono.Time) (flow uint32, bytes int, ok bool) { return 0, mat
 // Tuple is the UDP 4-tuple of a path, with this host's address as the local one.
 type Tuple struct {
 	Sock   uint16         // number of the local socket, and so of its port
-	Local  Uplink         // where packets leave from
+	Local  Uplink         // source address and interface of the packets
 	Remote netip.AddrPort // destination
 }
 
@@ -75,7 +75,7 @@ type ECN uint8
 
 // ECT, CE and NotECT are the ECN values of received packets.
 const (
-	ECT    ECN = iota // queues may mark it instead of dropping it: as peers send it
-	CE                // a queue has marked it: Congestion Experienced
+	ECT    ECN = iota // queues may mark the packet instead of dropping it; peers send all packets with it
+	CE                // a queue has marked the packet: Congestion Experienced
 	NotECT            // the peer did not set ECT, or the network cleared it
 )

@@ -16,7 +16,7 @@ const meterStale = 5 * meterSpan
 type meter struct {
 	from  mono.Time
 	bytes int
-	rate  float64 // of the last whole span, bytes per second
+	rate  float64 // of the last complete measurement, bytes per second
 }
 
 // add counts acknowledged bytes. Bytes before a pause longer than meterStale no longer
@@ -32,7 +32,7 @@ func (m *meter) add(now mono.Time, bytes int) {
 	}
 }
 
-// at returns the rate of the last span, or 0 if the span ended more than meterStale ago.
+// at returns the rate of the last measurement, or 0 if it ended more than meterStale ago.
 func (m *meter) at(now mono.Time) float64 {
 	if now.Sub(m.from) > meterStale {
 		return 0

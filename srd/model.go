@@ -15,7 +15,7 @@ import (
 //	noise(p)  = max(dev(p), granule, dev(hosts))  times that differ by less are equal
 //	growth(p) = 3 base, at most cc.TargetFloor, at least base/4
 //
-// The age of a packet gives three verdicts:
+// A packet gets one of three verdicts at a certain age:
 //
 //	late      mean + wait + (2 + wrong) noise                  the packet's age is the path's cost; without
 //	                                                           new data a copy goes elsewhere
@@ -24,12 +24,12 @@ import (
 //	reordered max((2 + wrong) noise, mean/2)                   after others of its train (RFC 8985 section 6.2)
 //
 // growth is the queue that may build up within one round trip, for example when many
-// senders begin at once. Samples of round trips show a new queue one round trip later. The
-// number `wrong` is the number of recent wrong verdicts.
+// senders begin at once. Samples of round trips show a new queue only one round trip later.
+// `wrong` is the number of recent wrong verdicts.
 const (
 	lateDeviations = 2
-	// lostDeviations is one more than TCP's number (RFC 6298), because with dozens of
-	// paths the timeout must fit the latest of many packets.
+	// lostDeviations is one more than TCP's four deviations (RFC 6298). With dozens of paths,
+	// the timeout must be longer than the greatest of many round trips.
 	lostDeviations = 5
 	ptoDeviations  = 4 // RFC 9002 section 6.2.1
 	reorderPart    = 2
@@ -38,8 +38,8 @@ const (
 )
 
 // noise returns the difference within which two round trips of r count as equal. With few
-// samples one outlier dominates the deviation. So with few samples the deviation is
-// limited to the deviation of all paths, or to the base if that is greater.
+// samples one outlier dominates the deviation. So with few samples the deviation is at most
+// that of all paths, or the base if that is greater.
 func (e *env) noise(r *rtt.Estimator) time.Duration {
 	dev := r.Variation()
 	if !r.Settled() && e.rtt.Settled() {
@@ -48,9 +48,9 @@ func (e *env) noise(r *rtt.Estimator) time.Duration {
 	return e.hosts.noise(dev)
 }
 
-// mean returns the average time of a packet on p, for verdicts of loss. The mean of a
-// path with few samples is at least the base plus the queue of all paths. The time of
-// lateAfter does not include the queue of all paths, because avoiding a path with few
+// mean returns the mean round trip of p, for verdicts of loss. On a path with few samples
+// it is at least the base plus the queueing delay that congestion control measures over all
+// paths. lateAfter does not include this queueing delay, because avoiding a path with few
 // samples does no harm.
 func (e *env) mean(p *path) time.Duration {
 	if p.rtt.Settled() {
@@ -64,8 +64,8 @@ func (e *env) lateAfter(p *path) time.Duration {
 	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)
 }
 
-// lostAfter returns the age at which a packet on p is overdue: the packet is lost, or the
-// path has failed.
+// lostAfter returns the age at which a packet on p is overdue: then the packet is lost, or
+// the path has failed.
 func (e *env) lostAfter(p *path) time.Duration {
 	if !p.rtt.Known() {
 		return e.unmeasured()
@@ -85,11 +85,12 @@ func (e *env) unmeasured() time.Duration {
 	return min(probeMost, e.handshake+e.hosts.wait()+(lostDeviations+e.hosts.wrong)*e.hosts.noise(e.handshake/2))
 }
 
-// tailDue returns the time at which packet k, the oldest in flight on p, counts as lost
-// without a later packet, as the tail of a train (L2). The beginning of its train must
-// have arrived; otherwise tailDue returns Never. An acknowledgement of k should have come
-// with the acknowledgement of the beginning, or with the next acknowledgement. With many
-// paths the next train on p may begin after p's timeout, although p is not silent.
+// tailDue returns the time at which packet k, the oldest in flight on p, is declared lost
+// as the tail of a train (L2), although no later packet has arrived. If the beginning of
+// its train has not arrived, tailDue returns Never. The acknowledgement of k should have
+// come with that of the beginning, or in the next acknowledgement. Without this rule only
+// the timeout would detect the loss, because with many paths the next train on p may be
+// later than the timeout.
 func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {
 	if p.largest == 0 || k.At > p.newest {
 		return mono.Never

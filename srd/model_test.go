@@ -9,7 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// modelled returns a machine whose hosts act with a granule, and a path of steady round trips.
+// modelled returns an env with the given granule of both hosts, and a path with constant round
+// trips.
 func modelled(granule, base time.Duration) (*env, *path) {
 	e, p := &env{hosts: newHosts(granule)}, &path{}
 	for range 100 {
@@ -18,13 +19,14 @@ func modelled(granule, base time.Duration) (*env, *path) {
 	return e, p
 }
 
-// Without deviation there is what hosts take, and the queue that a round trip may add.
+// If round trips do not vary, the timeouts allow for the hosts, and for the queue that may
+// build up within a round trip.
 func TestModelOfASteadyPath(t *testing.T) {
 	const ms, us = time.Millisecond, time.Microsecond
 	for _, x := range []struct{ granule, base, late, lost time.Duration }{
-		{ms, 12 * us, 12*us + 3*ms, 12*us + 6*ms}, // processes: 2 and 5 granules, and one that is put off
-		{us, 12 * us, 15 * us, 49 * us},           // network cards: 3 base round trips
-		{ms, 40 * ms, 43 * ms, 51 * ms},           // a long path: a quarter of it
+		{ms, 12 * us, 12*us + 3*ms, 12*us + 6*ms}, // processes: 2 and 5 granules, and one for the delayed acknowledgement
+		{us, 12 * us, 15 * us, 49 * us},           // network cards: growth of 3 base round trips
+		{ms, 40 * ms, 43 * ms, 51 * ms},           // a long path: growth of a quarter of the base
 	} {
 		e, p := modelled(x.granule, x.base)
 		near := func(got, want time.Duration) bool { return (got - want).Abs() <= want/50 }
@@ -34,7 +36,7 @@ func TestModelOfASteadyPath(t *testing.T) {
 	}
 }
 
-// queued is a controller that knows of a queue.
+// queued is a controller that reports a queueing delay.
 type queued struct {
 	fixed
 	queue time.Duration
@@ -42,7 +44,8 @@ type queued struct {
 
 func (q *queued) Queue() time.Duration { return q.queue }
 
-// A path of few round trips has the queue that all have; one of many its own.
+// For a path with few samples, timeouts include the queueing delay of all paths. For a path
+// with many samples, they include only its own.
 func TestModelOfAHardlyMeasuredPath(t *testing.T) {
 	const base, queue = 10 * time.Millisecond, 30 * time.Millisecond
 	e, measured := modelled(time.Millisecond, base)
@@ -64,7 +67,7 @@ func TestModelOfAHardlyMeasuredPath(t *testing.T) {
 	}
 }
 
-// For a while after a packet wrongly counted as lost, the threshold of loss is higher by one
+// For some time after a packet was wrongly declared lost, the loss timeout is longer by one
 // deviation. Several such mistakes in one round trip count once.
 func TestModelLearnsFromMistakes(t *testing.T) {
 	e, p := modelled(time.Millisecond, 10*time.Millisecond)
@@ -95,7 +98,7 @@ func TestModelLearnsFromMistakes(t *testing.T) {
 	}
 }
 
-// A path is late when its oldest packet should have been acknowledged, if all is well.
+// A path is late when the acknowledgement of its oldest packet should have arrived.
 func TestModelLatePath(t *testing.T) {
 	e, p := modelled(time.Microsecond, 12*time.Microsecond)
 	coarse, _ := modelled(0, 0)
@@ -111,8 +114,8 @@ func TestModelLatePath(t *testing.T) {
 	}
 }
 
-// Copies of late messages come out of a budget: that of a first window, and then one copy
-// for a number of acknowledged messages.
+// Copies of late messages have a budget. Each acknowledged message adds to it, and each copy
+// takes copyEvery times as much.
 func TestScriptCopiesHaveABudget(t *testing.T) {
 	s := newScript(t, 3)
 	for _, budget := range []int{0, 2, 8} {
@@ -136,8 +139,8 @@ func TestScriptCopiesHaveABudget(t *testing.T) {
 	}
 }
 
-// A sender that waits for one message over a long path does not wake up again and again to
-// see whether it is late.
+// A sender that waits for the acknowledgement of one message on a long path does not wake up
+// repeatedly to check whether the message is late.
 func TestScriptWaitingWakesNobody(t *testing.T) {
 	s := newScript(t, 2)
 	s.lengthen(100 * time.Millisecond)

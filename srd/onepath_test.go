@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Within lostMemory a fast path carries more packets than its ledger holds. One loss does
-// not stop such a path.
+// Within lostMemory a fast path carries more packets than its ledger has entries. A single
+// lost packet must not stop such a path.
 func TestOneLossAtHighRateDoesNotFillTheLedger(t *testing.T) {
 	p := newPair(t, 3, &link{rate: 1e10 / 8, delay: 20 * time.Microsecond, limit: 20 * time.Millisecond})
 	p.connect()

@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// opened returns on how many tuples a challenge was sent after the first `from` packets. It
-// does not count the tuple of path 0.
+// opened returns the number of tuples on which a challenge was sent after the first `from`
+// packets. It does not count the tuple of path 0.
 func (s *script) opened(from int) int {
 	on := map[Tuple]bool{}
 	for _, p := range s.sent[from:] {
@@ -30,8 +30,9 @@ func (s *script) tuples(n int) (v []Tuple) {
 	return v
 }
 
-// Paths are opened one after the other, the first at once. If no challenge is answered, each
-// counts for two round trips, and only so many count at once.
+// Paths are opened one after the other, the first one at once. A challenge without a
+// response counts as unanswered for two round trips, and at most unansweredMost challenges
+// are unanswered at any time.
 func TestPathsAreOpenedOneAfterTheOther(t *testing.T) {
 	for _, took := range []time.Duration{0, 48 * time.Millisecond, 300 * time.Millisecond} {
 		s := newScript(t, 1)
@@ -58,7 +59,7 @@ func TestPathsAreOpenedOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// A path whose answers take longer than the time between two challenges is used.
+// A path is used even if its responses take longer than the time between two challenges.
 func TestPathOfLateAnswersIsUsed(t *testing.T) {
 	const late = 1500 * time.Millisecond
 	s := newScript(t, 1)
@@ -86,8 +87,9 @@ func TestPathOfLateAnswersIsUsed(t *testing.T) {
 	s.wantSound(t)
 }
 
-// An unused Conn has a few paths, among them one for each pair of addresses. Each message
-// that it sends or gets adds one. With another process of the peer the count begins anew.
+// A Conn without messages has a few paths, among them one for each pair of addresses. Each
+// message that it sends or receives adds one path. With a new process of the peer the count
+// begins at zero.
 func TestPathsAreOpenedAsTheyAreNeeded(t *testing.T) {
 	s := newScript(t, 1)
 	s.c.env.cfg.Eager = false
@@ -135,7 +137,7 @@ func TestPathsAreOpenedAsTheyAreNeeded(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Where paths do not answer, others are tried.
+// If no path works, each path that was challenged in vain opens further paths.
 func TestPathsAskedInVainHaveOthersOpened(t *testing.T) {
 	s := newScript(t, 1)
 	s.c.env.cfg.Eager = false
@@ -149,9 +151,9 @@ func TestPathsAskedInVainHaveOthersOpened(t *testing.T) {
 	}
 }
 
-// If the peer itself opens a path between two addresses, no more paths are opened to the
-// learned tuples between them, and those that do not answer are freed. If the peer opens no
-// path there, paths to the learned tuples are opened.
+// If the peer itself opens a path between two addresses, this end opens no more paths on
+// the learned tuples between them, and frees those without a response. If the peer opens no
+// path there, this end opens paths on the learned tuples.
 func TestCallingBackOpensNoPathsWhereThePeerComes(t *testing.T) {
 	for _, comes := range []bool{false, true} {
 		s := newScript(t, 1)
@@ -175,15 +177,15 @@ func TestCallingBackOpensNoPathsWhereThePeerComes(t *testing.T) {
 		if !comes {
 			continue
 		}
-		p := s.c.paths.openPath(s.now, back[0], true) // as when a call goes there
+		p := s.c.paths.openPath(s.now, back[0], true) // as when an initiation is sent on it
 		if s.wait(10 * time.Second); p.state != PathFree {
 			t.Errorf("a path that never answers is %v", p.state)
 		}
 	}
 }
 
-// A measurement of all paths opens them, and challenges each one when it is open. A peer
-// without a path there answers only the newest challenge.
+// A measurement of all paths opens a path on each tuple, and sends its challenge when the
+// path is open. A peer without a path on the tuple answers only the newest challenge.
 func TestMeasurementOpensAllPaths(t *testing.T) {
 	s := newScript(t, 1)
 	s.c.env.cfg.Eager = false
@@ -205,7 +207,7 @@ func TestMeasurementOpensAllPaths(t *testing.T) {
 		if p.has(wire.KindChallenge) && p.size < BasePacket && !open[p.to] {
 			t.Errorf("path %d is measured before it is open", p.slot)
 		}
-		open[p.to] = true // it was asked, and has answered at once
+		open[p.to] = true // its challenge was answered at once
 	}
 	v, goes := s.c.Measurement()
 	for _, m := range v {
@@ -218,10 +220,11 @@ func TestMeasurementOpensAllPaths(t *testing.T) {
 	}
 }
 
-// A packet is lost on the handshake's path before anything has measured that path. It is
-// sent again elsewhere after the handshake's time, which is shorter than the time assumed
-// of any path. (In seed 12 of "15 senders of 1024 KB" on busy hosts the assumed time made
-// 51 ms of 4.)
+// Packets are lost on the path of the handshake before the path has a round-trip sample.
+// Their messages are sent again on another path after a timeout that depends on the
+// duration of the handshake. This is shorter than firstRTT, the round trip assumed for a
+// path without samples. (In seed 12 of "15 senders of 1024 KB" on busy hosts, a timeout
+// with firstRTT prolonged 4 ms to 51 ms.)
 func TestLossesOfTheHandshakesPath(t *testing.T) {
 	s := newScript(t, 2)
 	for _, p := range s.c.paths.table {
@@ -238,9 +241,9 @@ func TestLossesOfTheHandshakesPath(t *testing.T) {
 	}
 }
 
-// The time between two challenges follows the handshake. If an answer takes longer than
-// usual, an early second challenge would void it, and the path would count as asked in
-// vain.
+// The time between two challenges of a path depends on the duration of the handshake. If a
+// second challenge were sent before the response to the first arrived, the response would
+// be invalid, and the path would count as challenged in vain.
 func TestFirstChallengeWaitsAsLongAsTheHandshake(t *testing.T) {
 	s := newScript(t, 1)
 	s.c.env.cfg.Eager = false
@@ -262,7 +265,8 @@ func TestFirstChallengeWaitsAsLongAsTheHandshake(t *testing.T) {
 	}
 }
 
-// Where all open paths died while nobody looked, a message that waits has others opened.
+// If all open paths have failed unnoticed, an unacknowledged message causes further paths
+// to be opened.
 func TestTailProbesHaveOthersOpened(t *testing.T) {
 	s := newScript(t, 2)
 	s.c.env.cfg.Eager = false
@@ -275,7 +279,7 @@ func TestTailProbesHaveOthersOpened(t *testing.T) {
 	}
 }
 
-// A process that goes on from a copy of itself knows nobody any more.
+// After Reincarnate, a Conn opens only the paths of a Conn without messages.
 func TestReincarnationNeedsFewPaths(t *testing.T) {
 	s := newScript(t, 1)
 	s.c.env.cfg.Eager = false
@@ -291,7 +295,7 @@ func TestReincarnationNeedsFewPaths(t *testing.T) {
 	}
 }
 
-// A path on which the peer was heard is challenged at once, before all others.
+// A path on which a packet of the peer arrived is challenged at once, before all others.
 func TestPathThatIsHeardIsAskedFirst(t *testing.T) {
 	s := newScript(t, 1)
 	s.mute = true
@@ -305,7 +309,8 @@ func TestPathThatIsHeardIsAskedFirst(t *testing.T) {
 	}
 }
 
-// Paths are wanted with the messages that need them, not with their acknowledgements.
+// Paths are opened when the messages that need them are sent, not when these are
+// acknowledged.
 func TestMessagesNeedPathsAtOnce(t *testing.T) {
 	s := newScript(t, 1)
 	s.c.env.cfg.Eager = false

@@ -6,36 +6,36 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// OutboxLimit is the greatest number of unacknowledged messages. OutboxLimit is half of
-// the receiver's window (seq.WindowSize), so that the receiver detects every duplicate.
-// OutboxLimit messages of 1,420 bytes are 23 MB in flight.
+// OutboxLimit is the greatest number of unacknowledged messages. It is half of the
+// receiver's window (seq.WindowSize), so that the receiver detects every duplicate. With
+// messages of 1,420 bytes, OutboxLimit allows 23 MB in flight.
 const OutboxLimit = 16384
 
 // outMsg is one message that is not yet acknowledged.
 type outMsg struct {
 	m     Message
 	first mono.Time // first sent
-	pn    uint64    // newest packet it travelled in
-	slot  uint16    // and that packet's path
-	tried uint64    // paths tried, slot modulo 64: a hint, not a promise
-	tries uint8     // repetitions
+	pn    uint64    // number of the newest packet that carried it
+	slot  uint16    // path slot of that packet
+	tried uint64    // paths on which it was sent, a bit for each slot modulo 64: inexact above 64 paths
+	tries uint8     // number of retransmissions
 	wants bool      // waits for retransmission
-	void  bool      // payload given up; only the number still travels
+	void  bool      // payload given up; only the number is still sent
 	acked bool
 }
 
-// copied reports whether m went on two paths at once, and was not repaired since.
+// copied reports whether m was sent on two paths at once, and was not retransmitted since.
 func (m *outMsg) copied() bool { return m.tries == 0 && m.tried&(m.tried-1) != 0 }
 
 // outbox holds messages by number, in a ring that grows to OutboxLimit. The zero value of
 // outbox is empty, and its message numbers begin at 0.
 type outbox struct {
 	ring  []outMsg
-	acked []uint64  // one bit a message of the ring, as in outMsg.acked
+	acked []uint64  // one bit for each message of the ring: acknowledged
 	first uint64    // lowest unacknowledged
 	next  uint64    // number of the next message
 	retx  queue64   // numbers that wait for retransmission
-	due   mono.Time // when the next deadline of a payload may be over; 0: none has one
+	due   mono.Time // earliest possible deadline of a payload; 0: no payload has a deadline
 }
 
 func (o *outbox) full() bool  { return o.next-o.first >= OutboxLimit }
@@ -50,7 +50,7 @@ func (o *outbox) push(m Message, now mono.Time) uint64 {
 	}
 	n := o.next
 	i := n & o.mask()
-	e := &o.ring[i] // in place: it fills two cache lines, and a copy would write both twice
+	e := &o.ring[i] // in place: the entry fills two cache lines, and a copy would write both twice
 	*e = outMsg{}
 	e.m, e.first = m, now
 	o.acked[i/64] &^= 1 << (i % 64)
@@ -61,7 +61,7 @@ func (o *outbox) push(m Message, now mono.Time) uint64 {
 	return n
 }
 
-// expect updates the field due for a payload with the deadline t.
+// expect updates the field due, because a payload has the deadline t.
 func (o *outbox) expect(t mono.Time) {
 	if o.due == 0 || t < o.due {
 		o.due = t

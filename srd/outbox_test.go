@@ -8,12 +8,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// counter is an Owner that counts.
+// counter is an Owner that counts the calls of Done.
 type counter int
 
 func (c *counter) Done(Status) { *c++ }
 
-// outTwin is an outbox of maps. Messages are known by their flow.
+// outTwin is a simple model of the outbox, made of maps. Messages are identified by their
+// flow.
 type outTwin struct {
 	flow        map[uint64]uint32
 	acked       map[uint64]bool
@@ -42,7 +43,7 @@ func (w *outTwin) fresh(n, word uint64) (v uint64) {
 	return v
 }
 
-// outPair is both.
+// outPair applies the same operations to an outbox and its model.
 type outPair struct {
 	t     *rapid.T
 	o     outbox
@@ -59,7 +60,7 @@ func (p *outPair) push() {
 	p.w.next++
 }
 
-// drawNumber draws a number in and around the box.
+// drawNumber draws a message number in or near the range of the outbox.
 func (p *outPair) drawNumber() uint64 {
 	n := p.w.first + rapid.Uint64Range(0, p.w.next-p.w.first+130).Draw(p.t, "number")
 	return n - min(n, rapid.Uint64Range(0, 70).Draw(p.t, "below"))
@@ -148,7 +149,7 @@ func TestOutboxAgainstItsTwin(t *testing.T) {
 	})
 }
 
-// The box is bounded, and full it works as well as half empty.
+// The outbox does not grow beyond OutboxLimit, and works even when it is full.
 func TestOutboxIsBounded(t *testing.T) {
 	var o outbox
 	var owner counter

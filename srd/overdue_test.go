@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/rtt"
 )
 
-// lengthen makes every path of the script one whose round trips take `base`.
+// lengthen sets the round trip of every path of the script to `base`.
 func (s *script) lengthen(base time.Duration) {
 	s.c.env.rtt = rtt.Mean{}
 	for _, p := range s.c.paths.table {
@@ -19,8 +19,8 @@ func (s *script) lengthen(base time.Duration) {
 	}
 }
 
-// On a long path that is still acknowledged, overdue packets are lost, and no others. The
-// path has not fallen silent.
+// On a long path with recent acknowledgements, only the overdue packets are declared lost.
+// The path does not count as silent.
 func TestScriptOverdueOnPathThatTalks(t *testing.T) {
 	s := newScript(t, 2)
 	s.lengthen(40 * time.Millisecond)
@@ -40,7 +40,8 @@ func TestScriptOverdueOnPathThatTalks(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Packets that left one microsecond after the other are overdue together, and not one by one.
+// Packets that were sent at intervals of one microsecond are declared overdue together, not
+// one by one.
 func TestScriptTrainIsOverdueAtOnce(t *testing.T) {
 	s := newScript(t, 2)
 	s.lengthen(40 * time.Millisecond)
@@ -64,8 +65,9 @@ func TestScriptTrainIsOverdueAtOnce(t *testing.T) {
 	s.wantSound(t)
 }
 
-// A path that is not heard while another one is has fallen silent, however long it is. All
-// its packets in flight are handed back. A queue that began a round trip ago is no silence.
+// A long path without acknowledgements becomes suspect if a later packet on another path
+// was acknowledged. All its packets in flight are declared lost. A delay that a queue of
+// one round trip can explain does not make it suspect.
 func TestScriptLongPathFallsSilent(t *testing.T) {
 	s := newScript(t, 2)
 	s.lengthen(40 * time.Millisecond)

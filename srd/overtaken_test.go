@@ -7,10 +7,10 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// A peer challenges the tuple on which it heard us. An observer's copies of the challenges
-// come first, from elsewhere, and the answers to the copies are lost. Each time the peer
-// asks again, every second answer goes on a proven path of the peer, and proves to it where
-// we are. No challenge has more than one answer.
+// A peer challenges the tuple from which our packets arrived. An observer's copies of the
+// challenges arrive first, from another address, and the responses to the copies are lost.
+// When the peer repeats the challenge, every second response is sent on a proven path to
+// the peer, and proves our tuple. No challenge has more than one response.
 func TestScriptOvertakenChallengeIsAnswered(t *testing.T) {
 	s := newScript(t, 2)
 	s.wait(time.Second)

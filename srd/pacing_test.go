@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// paced is fixed with a pace.
+// paced is a fixed controller with a pacing rate.
 type paced struct {
 	*fixed
 	rate float64 // bytes per second
@@ -13,8 +13,8 @@ type paced struct {
 
 func (p *paced) Rate() float64 { return p.rate }
 
-// Before the first round trip is measured there is no pace. Packets sent before are not
-// charged to the pacer later; packets sent afterwards are.
+// Before the first round trip is measured there is no pacing rate. Packets that were sent
+// before take no tokens from the pacer; later packets do.
 func TestScriptNoDebtFromBeforeThePace(t *testing.T) {
 	s := newScript(t, 2)
 	control := &paced{fixed: s.fixed}

@@ -16,8 +16,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// A pair is two real machines joined by a network of links in virtual time.
-// There are no doubles of anything but the wire.
+// A pair is two real connections joined by a network of links in virtual time. Only the
+// network is simulated.
 type pair struct {
 	t      testing.TB
 	now    mono.Time
@@ -26,19 +26,19 @@ type pair struct {
 	rng    *rand.Rand
 	host   [2]*host
 	links  []*link       // a path's link is its socket number modulo len(links)
-	apart  bool          // each link joins addresses of its own
-	late   time.Duration // how far host 0's wall clock is behind
+	apart  bool          // each link joins its own pair of addresses
+	late   time.Duration // how far host 0's wall clock is slow
 	sealed nonces
 	tap    func(side, link int, b []byte) // sees every packet sent, if set
-	astray int                            // bytes sent to where neither side is
-	// route, if set, returns where a packet arrives, and whether it arrives. Then there is one
-	// link.
+	astray int                            // bytes sent to addresses of neither side
+	// route, if set, returns the tuple on which a packet arrives, and whether it arrives. With
+	// route there is only one link.
 	route func(side int, from srd.Tuple) (to srd.Tuple, ok bool)
 }
 
-// nonces checks that no key is used with the same nonce twice. A key is known by
-// the receiver index of its packets. Packet numbers are given out and sealed in
-// order, so that the last one of each path tells.
+// nonces checks that no key is used with the same nonce twice. The receiver index of a
+// packet identifies its key. Packets are numbered and sealed in order, so it is enough to
+// store the last number of each path.
 type nonces struct {
 	last    map[nonceSpace]uint64 // one more than the last packet number sealed
 	packets int
@@ -70,7 +70,7 @@ func (v *nonces) use(t testing.TB, side int, b []byte) {
 type link struct {
 	rate  float64 // bytes per second; 0 is unlimited
 	delay time.Duration
-	vary  time.Duration // standard deviation of the delay; packets keep their order
+	vary  time.Duration // standard deviation of the delay; packets stay in order
 	limit time.Duration // longest queue
 	loss  float64
 	dup   float64
@@ -78,7 +78,7 @@ type link struct {
 	flip  float64 // chance of a corrupted bit
 	dead  [2]bool // by direction
 	free  [2]mono.Time
-	last  [2]mono.Time // arrival of the packet before, where delays vary
+	last  [2]mono.Time // arrival of the previous packet, if delays vary
 	sent  [2]int
 	drops [2]int
 }
@@ -91,10 +91,10 @@ type host struct {
 	conn     *srd.Conn
 	index    map[uint32]*entry
 	where    srd.AddressSet   // of the peer
-	life     time.Duration    // of keys, at the next start; 0: the usual
-	speaks   uint32           // protocol, at the next start
-	features uint8            // what it says to read, at the next start
-	offers   handshake.Offers // at the next start; 0: AES-256-GCM
+	life     time.Duration    // of keys, from the next start on; 0: the default
+	speaks   uint32           // its protocol, from the next start on
+	features uint8            // features that it announces, from the next start on
+	offers   handshake.Offers // from the next start on; 0: AES-256-GCM
 	train    *srd.Train
 	wake     mono.Time
 	stopped  mono.Time // its process is not scheduled before then
@@ -115,8 +115,8 @@ type source struct {
 	size  int
 	next  uint64
 	open  int
-	flow  uint64                   // how many flows take turns; 0: one
-	tell  bool                     // how much waits
+	flow  uint64                   // number of flows that take turns; 0: one
+	tell  bool                     // whether Waiting returns the number of waiting bytes
 	class func(n uint64) srd.Class // of message n; nil: Stream
 }
 
@@ -204,7 +204,7 @@ func newPair(t testing.TB, seed uint64, links ...*link) *pair {
 	return p
 }
 
-// start makes a fresh process on h: all state is gone but the key.
+// start replaces the process on h by a new one, which keeps only the private key.
 func (h *host) start() {
 	offers := cmp.Or(h.offers, handshake.OffersOf(handshake.AES256GCM))
 	h.index, h.where = map[uint32]*entry{}, srd.AddressSet{}
@@ -239,8 +239,8 @@ func (h *host) Reserve(c *srd.Conn) uint32 {
 func (h *host) Publish(i uint32, k *srd.RecvKeys) { h.index[i].keys = k }
 func (h *host) Release(i uint32)                  { delete(h.index, i) }
 
-// tuples returns one tuple for each link; side 0 varies its own port and side 1
-// answers on it.
+// tuples returns one tuple for each link. Side 0 uses a different source port on each, and
+// side 1 sends to this port.
 func (p *pair) tuples(side int) []srd.Tuple {
 	var v []srd.Tuple
 	for i := range p.links {
@@ -268,7 +268,7 @@ func (p *pair) linkOf(side int, t srd.Tuple) int {
 	return int(t.Remote.Port() - 1000)
 }
 
-// service lets h do all it wants now.
+// service advances h, and sends all its packets that are due now.
 func (h *host) service() {
 	now := h.p.now
 	if now < h.stopped {
@@ -368,7 +368,7 @@ func (p *pair) carry(side, i int, b []byte) {
 
 func (h *host) receive(i int, b []byte) { h.receiveOn(h.p.tuple(h.side, i), b) }
 
-// receiveOn takes a packet that came on t.
+// receiveOn handles a packet that arrived on t.
 func (h *host) receiveOn(t srd.Tuple, b []byte) {
 	now := h.p.now
 	if now < h.stopped {
@@ -460,7 +460,7 @@ func (p *pair) connect() {
 	}
 }
 
-// wantAll fails unless side has every message from 0 to n-1 exactly once.
+// wantAll fails unless `side` has received every message from 0 to n-1 exactly once.
 func (p *pair) wantAll(side, n int) {
 	p.t.Helper()
 	h := p.host[side]

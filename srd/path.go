@@ -15,10 +15,10 @@ type PathState uint8
 // PathFree to PathDown are the states of a path at its sender.
 const (
 	PathFree      PathState = iota // slot not in use
-	PathCandidate                  // opened by this end to a configured address, not validated: challenges only
+	PathCandidate                  // opened by this end to a configured address, not validated: carries only challenges
 	PathActive                     // carries data
-	PathSuspect                    // got no acknowledgement while other paths did: no data, being probed
-	PathDown                       // did not answer probes: no data, probed at growing intervals
+	PathSuspect                    // got no acknowledgement while other paths did: carries no data, is probed
+	PathDown                       // probes had no response: carries no data, is probed at growing intervals
 )
 
 var pathStateNames = [...]string{"free", "candidate", "active", "suspect", "down"}
@@ -43,7 +43,8 @@ const (
 	probeMost = time.Second
 	// candidateTries bounds the challenges to an address that never answers.
 	candidateTries = 8
-	// mtuTries is the number of unanswered probes after which a size does not pass.
+	// mtuTries is the number of unanswered probes after which a packet size counts as too
+	// large.
 	mtuTries = 2
 	// baseTries is the same for BasePacket, on a path that a small packet has validated.
 	// With many losses, two lost probes in a row prove nothing.
@@ -54,8 +55,8 @@ const (
 	// The first downAfter probes have the path's full size. Later probes have BasePacket
 	// bytes, because the path's MTU may have become smaller.
 	downAfter = 3
-	// provenEchoes is the number of challenges in a row that a down path must answer. A
-	// flapping link may answer a single challenge.
+	// provenEchoes is the number of responses in a row after which a down path is up again. A
+	// flapping link may let a single one pass.
 	provenEchoes = 2
 )
 
@@ -68,14 +69,14 @@ type path struct {
 	// validated: the peer has returned a secret that went to this tuple alone, or a
 	// handshake has proven the address.
 	validated bool
-	dropped   bool // it was ours until its tuple left the configuration
-	unsized   bool // a small packet validated it, and none of BasePacket bytes has passed yet
+	dropped   bool // opened by this end on a tuple that has left the configuration
+	unsized   bool // a small packet validated it, but no packet of BasePacket bytes has passed yet
 
 	sent     ledger.Ledger
 	inflight int
 	lowest   uint64        // no packet with a lower number is in flight, except delivered packets
 	kept     uint64        // no packet with a lower number is in flight
-	vain     time.Duration // least wait for a record, after one in vain; 0 after a record
+	vain     time.Duration // least wait for the next record, after a wait in vain; 0 after a record
 	judged   uint64        // the packet threshold was applied to all lower packet numbers
 	heard    mono.Time     // last acknowledgement of a packet on the path
 	fell     mono.Time     // when the path last fell silent
@@ -83,14 +84,14 @@ type path struct {
 	rtt      rtt.Estimator
 	len      time.Duration // length of the path, as of the last sample
 	largest  uint64        // highest packet number acknowledged, plus one
-	newest   mono.Time     // when the packet below largest was sent
+	newest   mono.Time     // when packet largest-1 was sent
 	ackedAt  mono.Time     // when the acknowledgement of that packet arrived
 	peerCE   uint32        // the peer's counter of CE marks
 	reorder  uint8         // the packet threshold (L1)
 	answers  uint8         // responses sent on the path in the round trip with the number in the field round
 	round    uint16
 	pinged   mono.Time // last measured as a far path
-	skipped  uint64    // last skipped packet number, plus one; the ledger has no higher one
+	skipped  uint64    // highest skipped packet number in the ledger, plus one
 
 	mtu   int // UDP payload known to pass
 	hole  hole
@@ -102,11 +103,11 @@ type path struct {
 // probe is the state of the challenges on a path.
 type probe struct {
 	secret  wire.Secret
-	at      mono.Time // when the unanswered challenge was sent; 0: none
-	next    mono.Time // when the next is due; Never: none planned
-	size    uint16    // UDP payload of that challenge
+	at      mono.Time // when the newest challenge, still unanswered, was sent; 0: none
+	next    mono.Time // when the next challenge is due; Never: none planned
+	size    uint16    // UDP payload of the unanswered challenge
 	want    uint16    // larger size that is being probed; 0: none
-	tries   uint8     // unanswered in a row; 255: or more
+	tries   uint8     // unanswered challenges in a row; 255: or more
 	echoes  uint8
 	sizeTry uint8
 	hole    bool // the field want is a size that passed before
@@ -135,33 +136,35 @@ func (s *PathStats) received(e ECN) {
 	}
 }
 
-// A packet is lost when a packet with a number higher by the packet threshold has arrived
-// on the same path. A threshold of 2 tolerates a swap of two neighbours. Each proven
-// mistake raises the threshold by one, by mistakesMost at most (docs/transport.md, L1).
+// A packet is declared lost when a packet whose number is higher by the packet threshold
+// has arrived on the same path. A threshold of 2 tolerates a swap of two neighbours. Each
+// wrong verdict raises the threshold by one, in all by at most mistakesMost
+// (docs/transport.md, L1).
 const (
 	reorderFirst = 2
-	mistakesMost = 6 // most wrong verdicts that count, of the packet threshold or of time
+	mistakesMost = 6 // limit of the counted wrong verdicts, by the packet threshold and by time
 )
 
 // The following times are constants, not measurements.
 const (
 	ptoMost = 200 * time.Millisecond
-	// firstRTT is the round trip assumed for a path without samples, and the first
-	// interval of challenges. RFC 9002 section 6.2.2 has 333 ms for the whole Internet.
-	// In srdtun challenges measure a path before data is sent.
+	// firstRTT is the round trip assumed for a path without samples, and the first interval of
+	// challenges. RFC 9002 section 6.2.2 uses 333 ms, for the whole Internet. A smaller value
+	// is enough here, because challenges measure a path before data is sent.
 	firstRTT = 100 * time.Millisecond
 	// sampleMost is the longest time that counts as a round trip. A longer time means
 	// that one end was suspended: a stopped process, or a migrated virtual machine.
 	sampleMost = 10 * time.Second
 )
 
-// oldest returns the oldest packet in flight on p that is not delivered.
+// oldest returns the oldest packet in flight on p whose messages are not all acknowledged.
 func (p *path) oldest() *ledger.Packet {
 	if p.inflight == 0 {
 		return nil
 	}
-	// A packet is never in flight again, so the search continues where the last search
-	// ended. A search from the start might pass thousands of lost packets each time.
+	// A packet that has left the flight never returns to it, so the search continues where the
+	// last search ended. A search from the start might pass thousands of lost packets each
+	// time.
 	for p.lowest = max(p.lowest, p.sent.First()); p.lowest < p.sent.Next(); p.lowest++ {
 		if k := p.sent.At(p.lowest); k.State == ledger.InFlight && !k.Delivered() {
 			return k
@@ -170,16 +173,16 @@ func (p *path) oldest() *ledger.Packet {
 	return nil
 }
 
-// The ledger keeps a lost packet for lostMemory, because a late acknowledgement shows
-// that the verdict was wrong. Lost packets may take half of the ledger at most. If lost
-// packets filled the ledger, the path could send no more packets.
+// The ledger keeps a lost packet for lostMemory, because a late acknowledgement would show
+// that the verdict was wrong. Lost packets may fill at most half of the ledger. If they
+// filled it all, the path could send no more packets.
 const (
 	lostMemory  = 300 * time.Millisecond
 	lostPackets = ledger.Limit / 2
 )
 
-// trim removes the settled packets at the old end of the ledger. A skipped number stays
-// until no record of an acknowledgement can reach it.
+// trim removes the oldest packets from the ledger if they are no longer in flight. A
+// skipped number stays until no acknowledgement record can cover it.
 func (p *path) trim(now mono.Time) {
 	p.sent.Trim(func(k *ledger.Packet) bool {
 		switch k.State {
@@ -197,15 +200,15 @@ func (p *path) trim(now mono.Time) {
 // carries reports whether a packet of `size` bytes may be sent on p.
 func (p *path) carries(size int) bool { return size <= p.mtu }
 
-// hole counts the lost packets above BasePacket bytes on a path. A packet counts only if
-// it was sent after the newest large packet that arrived.
+// hole counts the lost large packets on a path: those of more than BasePacket bytes. A lost
+// packet counts only if it was sent after the newest large packet that arrived.
 type hole struct {
 	lost    int
 	since   mono.Time // when a lost large packet was sent
 	arrived mono.Time // when the newest large packet that arrived was sent
 }
 
-// swallow counts packet k, which was lost, if it is large.
+// swallow counts the lost packet k if it is large.
 func (h *hole) swallow(k *ledger.Packet) {
 	if k.Size <= BasePacket || k.At <= h.arrived {
 		return
@@ -214,7 +217,7 @@ func (h *hole) swallow(k *ledger.Packet) {
 	h.since = k.At
 }
 
-// pass records that a large packet, sent at this time, has arrived.
+// pass records that a large packet that was sent at the time `at` has arrived.
 func (h *hole) pass(at mono.Time) {
 	if at >= h.arrived {
 		h.lost, h.arrived = 0, at
@@ -230,5 +233,5 @@ func (p *path) tooSmall() bool {
 	return p.state == PathActive && p.unsized && p.probe.want == 0 && p.probe.sizeTry >= baseTries
 }
 
-// word returns the time of the last evidence that p works, in either direction.
+// word returns the time of the last evidence that p works in one of the directions.
 func (p *path) word() mono.Time { return max(p.seen, p.heard) }

@@ -22,35 +22,37 @@ type paths struct {
 	slots
 	from    []*slotSource // sources of the peer's packets, by the peer's path slot
 	probing steer.Set     // paths with a probe planned
-	fell    mono.Time     // when a path that is still silent last fell silent; 0: no path is silent
-	dormant bool          // some silent paths are not probed while idle
+	fell    mono.Time     // latest time at which one of the silent paths fell silent; 0: no path is silent
+	dormant bool          // some silent paths are not probed, because there is no traffic
 
 	tuples       []Tuple   // addresses at which the peer may be reachable: candidates for paths
-	firstLearned int       // index in tuples: tuples from here on are learned, and serve only for handshakes that this end begins
+	firstLearned int       // index in tuples: the tuples from here on are learned (SetTuples)
 	opened       uint32    // paths opened so far
 	openedAt     mono.Time // when a path was last challenged for the first time
-	known        uint64    // messages sent and received before the peer's present process
+	known        uint64    // messages sent and received before the peer's present process began
 	needs        uint64    // paths needed for the messages since then, at most one for each tuple
-	wanting      bool      // some of tuples have no path: not needed yet, or no room
-	changed      bool      // since the last Advance more paths are needed, or one was freed, went down or carries too little
+	wanting      bool      // some of the tuples have no path: not needed yet, or no free slot
+	changed      bool      // since the last Advance more paths are needed, or a path was freed, went down, or proved too small
 
 	withdrawn   withdrawn
 	candidates  candidate.Table[Tuple]
-	candidatePN uint64    // number of packets sent to candidates: next packet number of candidateSlot
+	candidatePN uint64    // number of packets sent to candidates, and so the next packet number of candidateSlot
 	askedAt     mono.Time // when quiet paths were last challenged (askQuiet)
 	former      former
 
 	replies []owed
 	round   uint16    // number of the round trip, for the limit of responses (answersMost)
-	roundAt mono.Time // when the round trip began
+	roundAt mono.Time // when that round trip began
 
 	measuring *measurement // nil: no measurement runs
 }
 
-// keepaliveSize is the size of the smallest challenge: header, frame and tag.
+// keepaliveSize is the UDP payload of the smallest challenge in bytes: header, frame and
+// tag.
 const keepaliveSize = wire.Overhead + wire.SecretFrameLen
 
-// owed is a response that is due to the peer, on a path or on a tuple without a path.
+// owed is a response to a challenge of the peer that is still to be sent, on a path or on a
+// tuple without a path.
 type owed struct {
 	path   *path // nil: the tuple has no path
 	tuple  Tuple

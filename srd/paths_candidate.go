@@ -9,15 +9,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A candidate is a tuple from which the peer's packets arrived, but which is not validated
+// A candidate is a tuple on which packets of the peer arrived, but which is not validated
 // (package candidate). A candidate gets only challenges, and responses to the peer's
-// challenges. The credit of the candidate's address pays for both. A candidate that has
-// returned the secret of a challenge becomes a path.
+// challenges. Both are charged to the credit of the candidate's address (anti-amplification
+// limit). A candidate that has returned the secret of a challenge becomes a path.
 
-// candidateLeast is the shortest time between a candidate's first challenge and the next.
+// candidateLeast is the shortest time between a candidate's first and second challenge.
 const candidateLeast = 100 * time.Millisecond
 
-// firstWait returns the time between a candidate's first challenge and the next.
+// firstWait returns the time between a candidate's first and second challenge.
 func (ps *paths) firstWait() time.Duration {
 	return max(candidateLeast, min(2*ps.rtt.Smoothed(), probeMost))
 }
@@ -45,8 +45,8 @@ func (ps *paths) pay(addr netip.Addr, n int) bool {
 }
 
 // affords reports whether this end may send a handshake packet or challenge of n bytes to
-// addr, a proven or configured address: the address is proven, or Config.Afford allows the
-// bytes.
+// addr, a proven or configured address. It may if the address is proven, or if
+// Config.Afford allows the bytes.
 func (ps *paths) affords(now mono.Time, addr netip.Addr, n int) bool {
 	if ps.cfg.Afford == nil || ps.trusts(addr) || ps.cfg.Afford(now, addr, n) {
 		return true
@@ -71,8 +71,8 @@ func (ps *paths) heardOn(now mono.Time, w *slotSource, p *Packet) {
 }
 
 // nextCandidate sends a candidate's challenge if one is due. The challenge is as small as
-// possible, so that the bytes of a keepalive pay for the challenge and the response. RFC
-// 9000 section 8.2.1 allows a small challenge if a larger one follows.
+// possible, so that the credit from one keepalive packet is enough for the challenge and a
+// response. RFC 9000 section 8.2.1 allows a small challenge if a larger one follows.
 func (ps *paths) nextCandidate(now mono.Time, t *Train) bool {
 	k := ps.candidates.Next(now, keepaliveSize, ps.firstWait(), ps.trusts)
 	if k == nil {
@@ -91,8 +91,8 @@ func (ps *paths) challenge(b []byte, k *candidate.Candidate[Tuple]) []byte {
 	return wire.AppendSecret(b, wire.KindChallenge, &k.Secret)
 }
 
-// packetTo builds a train of one packet to a tuple without a path. The caller has paid for
-// the packet.
+// packetTo builds a train of one packet to a tuple without a path. The caller has charged
+// the packet to the address's credit.
 func (ps *paths) packetTo(t *Train, to Tuple, size int, f func([]byte) []byte) {
 	t.reset(to, ps.keys.send.keys)
 	b := t.open(candidateSlot, ps.candidatePN)
@@ -102,8 +102,7 @@ func (ps *paths) packetTo(t *Train, to Tuple, size int, f func([]byte) []byte) {
 	ps.keys.count(len(t.Buf))
 }
 
-// candidateAnswers handles a returned secret if it is not the secret of a path's
-// challenge.
+// candidateAnswers handles a returned secret that is not the secret of a path's challenge.
 func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
 	k := ps.candidates.Answer(now, secret)
 	if k == nil {
@@ -118,9 +117,9 @@ func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
 }
 
 // admit turns a proven candidate into a path. If no slot is free, admit() returns false,
-// the candidate waits, and the paths that were silent for longest are challenged.
+// the candidate waits, and the paths that have been silent for longest are challenged.
 func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
-	// The table of candidates moves its entries, so k is invalid after a removal.
+	// A removal moves the entries of the table, so k is invalid after it.
 	tuple, was, since, heard, rtt, size := k.Tuple, k.Was, k.Since(), k.Heard(), k.RTT(), k.Size()
 	p := ps.find(tuple)
 	if p == nil {
@@ -148,9 +147,9 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 	return true
 }
 
-// regain sends the oldest message again on p, unless another path was acknowledged since
-// p was first heard. Without such an acknowledgement the peer has moved, and unanswered
-// packets went to its old address.
+// regain sends the oldest message again on p, unless a packet on another path was
+// acknowledged since the peer's first packet on p. Without such an acknowledgement the peer
+// has probably moved, and the unacknowledged packets went to its old address.
 func (ps *paths) regain(p *path, since mono.Time) {
 	n := ps.flight.out.first
 	if !ps.flight.out.open(n) || (ps.flight.out.at(n).slot == p.slot && !ps.flight.out.at(n).wants) {
@@ -165,8 +164,8 @@ func (ps *paths) regain(p *path, since mono.Time) {
 	ps.flight.timer.probes, ps.flight.timer.found = 1, true
 }
 
-// replaced challenges the path in the slot `was`-1, because the peer's packets of that
-// path now come on another, proven tuple. Packets change their tuple when a NAT has
+// replaced challenges the path in the slot `was`-1, because the peer's packets of that path
+// now arrive on another, proven tuple. The tuple changes, for example, when a NAT has
 // dropped a mapping. The packets in flight on the old path are sent again at once.
 func (ps *paths) replaced(now mono.Time, was uint16, since mono.Time) {
 	if was == 0 || int(was) > len(ps.table) {
@@ -177,7 +176,7 @@ func (ps *paths) replaced(now mono.Time, was uint16, since mono.Time) {
 	}
 }
 
-// promote turns waiting proven candidates into paths while slots are free.
+// promote turns waiting proven candidates into paths, as long as slots are free.
 func (ps *paths) promote(now mono.Time) {
 	for k := ps.candidates.Waiting(now); k != nil && ps.admit(now, k); k = ps.candidates.Waiting(now) {
 	}
@@ -191,8 +190,9 @@ const quietAfter = deadAfter
 // through all paths.
 const askEvery = 50 * time.Millisecond
 
-// askQuiet challenges one path for each candidate that waits for a slot, the longest
-// silent first. A path that does not answer is soon down, and its slot may be taken.
+// askQuiet challenges one quiet path for each candidate that waits for a slot, beginning
+// with the path that has been quiet for longest. A path without a response is soon down,
+// and a candidate may get its slot.
 func (ps *paths) askQuiet(now mono.Time) {
 	if ps.askedAt != 0 && now.Sub(ps.askedAt) < askEvery {
 		return
@@ -218,9 +218,10 @@ func (ps *paths) askQuiet(now mono.Time) {
 	}
 }
 
-// candidateWait returns the wait for an answer after a challenge. The argument `tries` is
-// the number of earlier challenges. The wait for the first answer is at least twice the
-// duration of the handshake. Only the newest challenge can be answered.
+// candidateWait returns how long to wait for the response to a challenge before the next
+// challenge. The argument `tries` is the number of earlier challenges. The first wait is at
+// least twice the duration of the handshake, because only the newest challenge can be
+// answered.
 func (ps *paths) candidateWait(tries int) time.Duration {
 	return min(max(firstRTT, 2*min(ps.handshake, probeMost))<<min(tries, candidateTries), probeMost)
 }

@@ -7,10 +7,10 @@ import (
 
 // The MTU of a route may shrink without any notice. On a route with a smaller MTU large
 // packets are lost, while acknowledgements and other small packets pass (RFC 8899 section
-// 4.3, black hole detection). So no full packet of an inner TCP arrives. A path is in
-// doubt when several large packets in a row were lost, and a later small packet arrived.
-// Challenges of the present size then test a path in doubt. If no challenge is answered,
-// the path's size falls to BasePacket, and larger sizes are probed as on a new path.
+// 4.3, black hole detection). So no full-sized segment of an inner TCP arrives. A path is
+// in doubt when several large packets in a row were lost, and a later small packet arrived.
+// Then challenges of the present size test the path. If no challenge is answered, the
+// path's size falls to BasePacket, and larger sizes are probed as on a new path.
 
 const (
 	// The size of a path falls after two conditions: holeAfter packets above BasePacket
@@ -35,8 +35,8 @@ func (ps *paths) passed(now mono.Time, p *path, k *ledger.Packet) {
 	}
 }
 
-// shrink reduces the packet size of p to BasePacket. The hole ignores larger packets that
-// are still in flight.
+// shrink reduces the packet size of p to BasePacket. Large packets that are still in flight
+// no longer count in the hole.
 func (ps *paths) shrink(now mono.Time, p *path) {
 	p.mtu = BasePacket
 	p.hole.pass(now)

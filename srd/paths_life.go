@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// strangerTries is the number of probes after which a down path that the peer opened is
-// freed.
+// strangerTries is the number of unanswered probes after which a down path that the peer
+// opened is freed.
 const strangerTries = 30
 
 // find returns our path on t, or nil.
@@ -21,8 +21,8 @@ func (ps *paths) find(t Tuple) *path {
 		if p.tuple.Sock != t.Sock || p.tuple.Remote != t.Remote {
 			continue
 		}
-		// The first answer on a path shows the path's local address. Before the first
-		// answer the kernel has chosen the local address, so any address fits.
+		// The first packet from the peer shows the path's local address. Until then the kernel
+		// chooses the local address, so any address fits.
 		if !p.tuple.Local.IsValid() {
 			p.tuple.Local = t.Local
 			return p
@@ -41,8 +41,8 @@ func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
 	if p == nil {
 		return nil
 	}
-	// The packet numbers of a slot continue with each new path in the slot. So a nonce is
-	// never used twice, even across paths and sessions.
+	// A new path in a slot continues the packet numbers of the slot's former path. So no nonce is
+	// used twice, even by different paths and sessions.
 	*p = path{slot: p.slot, tuple: t, state: PathCandidate, ours: ours, sent: p.sent, largest: p.largest, peerCE: p.peerCE, skipped: p.skipped, reorder: reorderFirst}
 	p.probe.next = now
 	ps.probing.Add(int(p.slot))
@@ -78,12 +78,12 @@ func (ps *paths) slotFor(ours bool) *path {
 }
 
 // keepRank ranks the paths that may be freed for a new path; the path with the lowest keepRank
-// is freed first. If the peer opened the new path, our unchallenged paths are freed
-// first, so that two ends with many ports share the slots. Paths that never answered
-// follow, then the peer's path that is down for longest, then our own down paths. For a
-// new path of this end, only the peer's down paths may be freed. If own paths could be
-// freed, two dead paths would replace each other for ever. The keepRank of a working path is
-// Never, so a working path is not freed.
+// is freed first. If the peer opened the new path, our paths without a challenge so far are
+// freed first, so that two ends with many ports share the slots. Paths without any response so
+// far follow, then the peer's paths that are down, the longest first, then our own paths that
+// are down. For a new path of this end, only the peer's down paths may be freed. If our own
+// could be freed, two dead paths would replace each other for ever. The keepRank of a working
+// path is Never, so a working path is not freed.
 func (p *path) keepRank(ours bool) mono.Time {
 	switch {
 	case !ours && p.ours && p.state == PathCandidate && p.probe.tries == 0:
@@ -111,7 +111,7 @@ func (ps *paths) follow(p *path, became func(Uplink) (Uplink, bool)) bool {
 		return false
 	}
 	p.tuple = t
-	ps.opened++ // packets from there are looked up again
+	ps.opened++ // so packets on the new tuple are looked up again
 	ps.candidates.Remove(t)
 	return true
 }
@@ -126,8 +126,8 @@ func (ps *paths) listed(t Tuple) bool {
 	return false
 }
 
-// askDropped asks the paths that left the configuration whether they still work. Such paths
-// occupy slots that configured paths need, and most of their addresses no longer exist.
+// askDropped challenges the paths whose tuples have left the configuration. They occupy slots
+// that configured paths need, and most of their addresses no longer exist.
 func (ps *paths) askDropped(now mono.Time) {
 	for _, p := range ps.table {
 		if p.dropped && p.state == PathActive {
@@ -137,7 +137,8 @@ func (ps *paths) askDropped(now mono.Time) {
 	}
 }
 
-// forget frees all paths and resets the carried bytes, because the peer is a new process.
+// forget frees all paths and resets the number of needed paths, because the peer is a new
+// process.
 func (ps *paths) forget() {
 	for _, p := range ps.table {
 		if p.state != PathFree {

@@ -11,9 +11,9 @@ import (
 // until the response. The result is only displayed: a measurement changes no estimate and
 // no state of a path.
 
-// nextMeasure sends the next challenge of a measurement. A path that is not open yet is
-// not measured. The peer answers only the newest challenge, so a measurement would
-// prevent the answer to the challenge that opens the path.
+// nextMeasure sends the next challenge of a measurement. A path that is not open yet is not
+// measured: the peer answers only the newest challenge, so it would not answer the
+// challenge that opens the path.
 func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
 	m := ps.measuring
 	if m == nil {
@@ -22,7 +22,7 @@ func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
 	for i := range m.probes {
 		p := &m.probes[i]
 		if p.at != 0 || p.path.state == PathCandidate || p.path.state == PathFree || p.path.tuple != p.tuple {
-			continue // asked, or not open yet, or gone meanwhile: no answer
+			continue // already challenged, or not open yet, or freed in the meantime
 		}
 		p.secret, p.at = ps.secret(), now
 		ps.sendSecret(t, p.path, wire.KindChallenge, p.secret, keepaliveSize)

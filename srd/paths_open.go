@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// openEvery is the shortest time between the first challenges of two paths. Without
-	// this interval the challenges would wait in one queue, and every path would look long.
-	// A due challenge leaves before waiting messages, so the first challenge measures an
-	// empty network.
+	// openEvery is the shortest time between the first challenges of two paths. Without this
+	// interval the challenges would wait in one queue, and every path would seem long. A due
+	// challenge is sent before waiting messages, so the first challenge measures an empty
+	// network.
 	openEvery = 300 * time.Microsecond
-	// unansweredMost is the largest number of unanswered challenges at any time, counting
-	// challenges of new paths and of packet sizes. For one path, each end sends two or more
-	// challenges, all of them full packets. The challenges of all paths at once fill a
-	// narrow uplink for seconds. In this queue answers are late, and every new path looks
+	// unansweredMost is the largest number of unanswered challenges at any time. Challenges of
+	// new paths and of packet sizes count. For one path, each end sends two or more
+	// challenges, all of them full packets. The challenges of all paths at once fill a narrow
+	// uplink for seconds. In the resulting queue responses are late, and every new path seems
 	// long. The limit also leaves room for other senders in the peer's table of candidates.
-	// With more than unansweredMost x unansweredPart tuples, the limit is 1/unansweredPart
-	// of the tuples, so that all paths open within some round trips.
+	// With more than unansweredMost x unansweredPart tuples, the limit is 1/unansweredPart of
+	// the number of tuples, so that all paths open within some round trips.
 	unansweredMost = 12
 	unansweredPart = 16
 )
@@ -29,9 +29,10 @@ const (
 func (ps *paths) openAt() mono.Time { return ps.openedAt.Add(openEvery) }
 
 // roomAt returns the time from which one more first challenge, of a path or of a packet
-// size, may leave. At that time fewer than the limit of first challenges are unanswered: a
-// challenge counts until its answer, but for two round trips at most. Later challenges of a
-// path do not count, because they back off, and dead paths must not delay others.
+// size, may be sent. From then on the number of unanswered first challenges is below the
+// limit. A challenge counts until its response arrives, but for two round trips at most.
+// Later challenges of a path do not count, because they back off, and dead paths must not
+// delay others.
 func (ps *paths) roomAt(now mono.Time) mono.Time {
 	wait, n, at := min(2*max(ps.handshake, ps.rtt.Smoothed(), cc.TargetFloor), probeMost), 0, mono.Never
 	for slot := ps.probing.Next(0); slot >= 0; slot = ps.probing.Next(slot + 1) {
@@ -46,14 +47,13 @@ func (ps *paths) roomAt(now mono.Time) mono.Time {
 }
 
 // openIdle is the least number of paths to a peer with which no message was exchanged yet.
-// The number is two, because the first path may not work. The number is small, because to
-// open a path takes some 10 KB of probes at each end, and most members of a fleet never
-// talk to each other.
+// It is two, because the first path may not work. It is small, because opening a path takes
+// some 10 KB of probes at each end, and most members of a fleet never exchange messages.
 const openIdle = 2
 
-// need requests one open path for each message exchanged so far. If tail probes stay
-// unanswered, need() adds as many paths as a tail probe uses, because all present paths may
-// have failed without notice.
+// need requests one open path for each message exchanged so far. If several tail probes in
+// a row have had no answer, need() adds as many paths as a tail probe uses, because all
+// present paths may have failed unnoticed.
 func (ps *paths) need() {
 	n := ps.stats.Sent + ps.stats.Received - ps.known
 	if ps.unanswered() {
@@ -69,11 +69,11 @@ func (ps *paths) need() {
 func (ps *paths) unanswered() bool { return ps.flight.timer.backoff > 1 && !ps.flight.out.empty() }
 
 // unheard must be called for each tail probe. From the second unanswered tail probe on,
-// this end opens paths even between addresses where the peer opens paths.
+// this end opens paths even between addresses between which the peer opens paths.
 func (ps *paths) unheard() { ps.changed = ps.changed || ps.wanting && ps.unanswered() }
 
 // openedOne records the first challenge of a path. A process that wakes late may send the
-// missed challenges at once.
+// challenges that were due in the meantime at once.
 func (ps *paths) openedOne(now mono.Time) {
 	ps.openedAt = max(ps.openAt(), now.Add(-mono.Granularity))
 }
@@ -85,10 +85,10 @@ func (ps *paths) begin(now mono.Time) {
 	ps.openAll(now)
 }
 
-// openAll opens paths on tuples without a path. The needed paths are on the first tuples:
+// openAll opens paths on tuples without a path. The first tuples get the needed paths:
 // openIdle paths, plus one for each message so far. While no path works, each path that was
 // challenged in vain adds two. In addition, each pair of addresses gets one path. The other
-// tuples wait until they are needed, or until there is room.
+// tuples get no path before more are needed, or before a slot is free.
 func (ps *paths) openAll(now mono.Time) {
 	ps.wanting = false
 	ps.openedAt = max(ps.openedAt, now.Add(-openEvery)) // the first one at once
@@ -115,8 +115,9 @@ func (ps *paths) openAll(now mono.Time) {
 	}
 }
 
-// askHere sends the next challenge of p early, because the peer's packets come on p's
-// tuple. As there may be many packets, the wait after the last challenge must be over.
+// askHere makes the next challenge of p due earlier, because packets of the peer arrive on
+// p's tuple. The wait after the last challenge must still be over, because many packets may
+// arrive.
 func (ps *paths) askHere(now mono.Time, p *path) {
 	if p.probe.tries == 0 {
 		p.probe.next = 0
@@ -125,9 +126,9 @@ func (ps *paths) askHere(now mono.Time, p *path) {
 	p.probe.next = p.probe.next.Min(max(now, p.probe.at.Add(ps.candidateWait(int(p.probe.tries)-1))))
 }
 
-// If no path works, vain() returns the number of our paths that were challenged more than
-// once. If a path works, a late host is the usual reason for late answers, and more paths
-// would not help.
+// If no path works, vain() returns the number of our paths that do not work and were
+// challenged more than once. If a path works, vain() returns 0: responses are then mostly
+// missing because a host is slow, and more paths would not help.
 func (ps *paths) vain() (n int) {
 	if !ps.usable.Empty() {
 		return 0
@@ -140,15 +141,16 @@ func (ps *paths) vain() (n int) {
 	return n
 }
 
-// comes reports whether the peer itself opens paths between the two addresses of t.
+// comes reports whether the peer itself has opened a working path between the two addresses
+// of t.
 func (ps *paths) comes(t Tuple) bool {
 	return slices.ContainsFunc(ps.table, func(p *path) bool {
 		return p.state == PathActive && !p.ours && p.tuple.Local == t.Local && p.tuple.Remote.Addr() == t.Remote.Addr()
 	})
 }
 
-// spare reports whether p, which has never answered, may be freed. The path may be freed
-// if its tuple is learned, and the peer opens paths between the same addresses.
+// spare reports whether p, which has never answered, may be freed. It may be freed if its
+// tuple is learned, and the peer opens paths between the same addresses.
 func (ps *paths) spare(p *path) bool {
 	return slices.Index(ps.tuples, p.tuple) >= ps.firstLearned && ps.comes(p.tuple)
 }

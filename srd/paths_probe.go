@@ -31,7 +31,8 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 			ps.openedOne(now)
 		}
 		q := &p.probe
-		// An answer that is later than the repetition still proves the path.
+		// The repeated challenge has the same secret, so a late response to the first one still
+		// proves the path.
 		if q.again = q.at != 0 && q.size == uint16(size); !q.again {
 			q.secret = ps.secret()
 		}
@@ -44,8 +45,8 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 	return false
 }
 
-// planProbe returns the size of the challenge that is due on p, and the wait for its
-// answer. If p needs no challenge, planProbe removes p from the probing set.
+// planProbe returns the size of the challenge that is due on p, and how long to wait for
+// its response. If p needs no challenge, planProbe removes p from the probing set.
 func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
 	switch p.state {
@@ -79,8 +80,8 @@ func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration
 	return 0, 0, false
 }
 
-// planSize plans the next size probe of p, which is in use. A path that a small packet
-// validated is probed with BasePacket bytes (RFC 9000 section 8.2.1), unless a larger size
+// planSize plans the next size probe of p, an active path. If a small packet has validated
+// p, a probe of BasePacket bytes is sent (RFC 9000 section 8.2.1), unless a larger size
 // passes first. A path that does not carry BasePacket bytes is not used.
 func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
@@ -107,9 +108,9 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 	return int(q.want), ps.sizeWait(p), true
 }
 
-// sizeWait returns how long to wait for the answer to a size probe. On a path without
-// samples, the wait depends on the duration of the handshake. A queue that is longer than
-// at the path's last sample shows in the smoothed round trip of all paths.
+// sizeWait returns how long to wait for the response to a size probe. On a path without
+// samples, the wait depends on the duration of the handshake. The smoothed round trip of
+// all paths is included, because the queue may have grown since the path's last sample.
 func (ps *paths) sizeWait(p *path) time.Duration {
 	if p.rtt.Known() {
 		return max(mtuWait, 3*max(p.rtt.Smoothed(), ps.rtt.Smoothed()))
@@ -117,7 +118,7 @@ func (ps *paths) sizeWait(p *path) time.Duration {
 	return max(mtuWait, ps.unmeasured())
 }
 
-// planSilent plans the probes of a path that does not answer.
+// planSilent plans the probes of a path that fell silent.
 func (ps *paths) planSilent(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
 	if q.tries >= downAfter && p.state == PathSuspect {
@@ -138,15 +139,15 @@ func (ps *paths) planSilent(now mono.Time, p *path) (size int, wait time.Duratio
 	case q.tries < downAfter:
 		size = max(p.mtu, BasePacket)
 	case q.echoes > 0 && q.sizeTry < mtuTries:
-		// The path answers again, but so far only to small packets. Its former size is
-		// probed first, because a path with a smaller size makes all packets small.
+		// The path works again, but so far only for small packets. Its former size is probed
+		// first, because full packets have the smallest size of all active paths.
 		q.sizeTry++
 		size = max(p.mtu, BasePacket)
 	}
 	return size, max(min(probeFirst<<min(q.tries, 7), probeMost), 2*p.rtt.Base()), true
 }
 
-// wake plans the probes of silent paths that were not probed while idle.
+// wake plans the probes of silent paths that were not probed while there was no traffic.
 func (ps *paths) wake(now mono.Time) {
 	ps.dormant = false
 	for _, p := range ps.table {
@@ -157,14 +158,15 @@ func (ps *paths) wake(now mono.Time) {
 	}
 }
 
-// answered handles a path response that was encrypted under keys.
+// answered handles a response that was sealed with `keys`.
 func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys) {
 	for _, p := range ps.table {
 		q := &p.probe
 		if p.state == PathFree || q.at == 0 || q.secret != *secret || now.Sub(q.at) > sampleMost {
 			continue
 		}
-		// Which of two challenges was answered is unknown (Karn and Partridge, SIGCOMM 1987).
+		// After a repetition, it is unknown which challenge was answered (Karn and Partridge,
+		// SIGCOMM 1987).
 		if !q.again && (!p.rtt.Known() || p.inflight == 0) {
 			trip := roundTrip(q.at, at, now, 0)
 			ps.sample(now, p, trip, 0)
@@ -185,7 +187,7 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 	}
 }
 
-// proven records the answer to p's challenge of `size` bytes.
+// proven handles the response to p's challenge of `size` bytes.
 func (ps *paths) proven(now mono.Time, p *path, size int) {
 	q := &p.probe
 	if p.state != PathActive && size >= BasePacket {
@@ -196,7 +198,7 @@ func (ps *paths) proven(now mono.Time, p *path, size int) {
 		p.mtu = size
 		ps.activate(now, p)
 	case PathDown:
-		// If no other path is usable, one answer is enough: a path that carries small
+		// If no other path is usable, one response is enough: a path that carries only small
 		// packets is better than no path.
 		if q.echoes++; q.echoes < provenEchoes && !ps.usable.Empty() {
 			q.next = now.Add(probeFirst)
@@ -227,8 +229,8 @@ func (ps *paths) proven(now mono.Time, p *path, size int) {
 	}
 }
 
-// advanceProbes resumes dormant probing when there is traffic again. Next sends the
-// probes.
+// advanceProbes resumes the probing of silent paths when there is traffic again. Next sends
+// the probes.
 func (ps *paths) advanceProbes(now mono.Time) {
 	ps.advancePaths(now)
 	if ps.dormant && now.Sub(max(ps.active, ps.lastHeard)) < idleAfter {
@@ -236,7 +238,7 @@ func (ps *paths) advanceProbes(now mono.Time) {
 	}
 }
 
-// unopened reports whether p got no challenge since p was opened or went down.
+// unopened reports whether no challenge was sent on p since p was opened or went down.
 func (p *path) unopened() bool {
 	return p.probe.tries == 0 && (p.state == PathCandidate || p.state == PathDown)
 }
@@ -270,8 +272,8 @@ func (ps *paths) probeDeadline() mono.Time {
 	return at
 }
 
-// advancePaths gives free slots to waiting candidates and configured tuples. A path that
-// does not carry BasePacket bytes is taken out of use.
+// advancePaths gives free slots to waiting candidates and configured tuples. It also takes
+// paths that do not carry BasePacket bytes out of use.
 func (ps *paths) advancePaths(now mono.Time) {
 	ps.need()
 	if !ps.changed {

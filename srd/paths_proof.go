@@ -6,15 +6,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A handshake proves an address, because the answer shows that the packet was received at
-// that address. A handshake proves nothing if the same packet went to two addresses. The
-// packet may have been received at the other address, and the answer may have a forged
-// source address.
+// A handshake proves an address: the reply to a handshake packet shows that the packet was
+// received at the address to which it was sent. If the packet was sent to two addresses,
+// the reply proves neither. The packet may have been received at the other address, and the
+// source address of the reply may be forged.
 
-// responded handles the first packet under keys that this end made as responder. The
-// packet arrived on t, the tuple of our response. If `sole` is set, the response went to
-// no other address, and t is proven. If `sole` is not set, t must answer a challenge,
-// unless t was validated before.
+// responded handles the first packet under keys that this end made as responder. The packet
+// arrived on t, the tuple of our response. If `sole` is true, the response was sent to no
+// other address, and t is proven. Otherwise t must be validated by a challenge, unless it
+// is already.
 func (ps *paths) responded(now mono.Time, t Tuple, sole bool) {
 	p := ps.find(t)
 	if p == nil && sole {
@@ -25,12 +25,12 @@ func (ps *paths) responded(now mono.Time, t Tuple, sole bool) {
 	}
 }
 
-// initiated handles a response of n bytes, on t, to our initiation. The response proves
-// t if the initiation went only to t's address (sole).
+// initiated handles a response of n bytes, on t, to our initiation. The response proves t
+// if the initiation was sent only to t's address. The argument `sole` is that only address.
 func (ps *paths) initiated(now mono.Time, t Tuple, n int, sole netip.Addr) {
 	p := ps.find(t)
 	if p == nil && ps.listed(t) {
-		p = ps.openPath(now, t, true) // it was not needed before
+		p = ps.openPath(now, t, true) // there was no path, because it was not needed before
 	}
 	switch {
 	case p == nil:

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// maxReplies bounds the owed responses: one for each path and one for each candidate.
-	// A newer challenge on a path replaces the older challenge.
+	// maxReplies bounds the number of owed responses: one for each path and one for each
+	// candidate. A newer challenge on a path replaces the older one.
 	maxReplies = steer.MaxPaths + candidate.Most
 	// answersMost bounds the responses on a path in one smoothed round trip, or in
-	// answersLeast if the round trip is shorter. An honest peer challenges a path once in
-	// that path's round trip. A single path may have a shorter round trip than the
-	// smoothed one of all paths.
+	// answersLeast if the round trip is shorter. An honest peer challenges a path once in that
+	// path's round trip. The limit is higher, because the round trip of a single path may be
+	// shorter than the smoothed one of all paths.
 	answersMost  = 8
 	answersLeast = time.Millisecond
 )
@@ -84,13 +84,13 @@ func (ps *paths) sendSecret(t *Train, p *path, k wire.Kind, secret wire.Secret, 
 }
 
 // aside returns a proven path for a response to a candidate's challenge. If the response
-// must go to the candidate, aside() returns nil. The challenge may be an observer's copy
-// that overtook the original (RFC 9000 section 9.3.3). A response to the source of the
-// copy never reaches the peer. An observer that overtakes each challenge would hide this
-// end from the peer. A response is valid on any path (RFC 9000 section 8.2.3). A repeated
-// secret was not answered, so every second response to the secret is sent on a proven
-// path. The peer takes no round trip from that response, because it measures
-// only challenges that were sent once.
+// must be sent to the candidate, aside() returns nil. The challenge may be an observer's
+// copy that overtook the original (RFC 9000 section 9.3.3). A response to the source of the
+// copy never reaches the peer, so an observer whose copies always arrive first could
+// prevent the peer from validating this end's address. A response is valid on any path (RFC
+// 9000 section 8.2.3). If the peer repeats a secret, the earlier responses to it were lost,
+// so every second response to it is sent on a proven path. The peer takes no round-trip
+// sample from that response, because it measures only challenges that were sent once.
 func (ps *paths) aside(k *candidate.Candidate[Tuple], secret wire.Secret) *path {
 	if k.Theirs != secret {
 		k.Theirs, k.Asks = secret, 0
@@ -114,14 +114,14 @@ func (ps *paths) aside(k *candidate.Candidate[Tuple], secret wire.Secret) *path 
 }
 
 // reply sends an owed response on a tuple without a path, if the credit of its address is
-// sufficient. The candidate's challenge is in the same packet. If the response is a full
-// packet, the answer proves that full packets pass. If the table has no room for the
-// candidate, the peer gets no response and sends a new challenge. A response would make
-// the peer use a path that is not open at this end.
+// sufficient. The same packet contains this end's challenge to the candidate. If it is a
+// full packet, the peer's response proves that full packets pass. If the table has no room
+// for the candidate, the peer gets no response and repeats its challenge. With a response
+// the peer would use a path that is not open at this end.
 func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 	k := ps.candidates.Find(r.tuple)
 	if k == nil {
-		return false // heardOn has counted it
+		return false // heardOn has counted this drop
 	}
 	if p := ps.aside(k, r.secret); p != nil {
 		ps.sendSecret(t, p, wire.KindResponse, r.secret, 0)

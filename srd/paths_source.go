@@ -22,9 +22,9 @@ func (ps *paths) arrived(now mono.Time, p *Packet) {
 }
 
 // arrivedAgain handles the second copy of a packet. An observer may forward copies that
-// overtake the peer's own packets, so the second copy may come from the peer's address.
-// So while no path works, the tuple of the second copy becomes a candidate, and a
-// challenge in the copy is answered once.
+// overtake the peer's own packets, so the second copy may come from the peer's address. So
+// while no path works, the tuple of the second copy becomes a candidate, and one challenge
+// in the copy is answered.
 func (ps *paths) arrivedAgain(now mono.Time, p *Packet) {
 	if !ps.usable.Empty() {
 		return
@@ -46,8 +46,8 @@ func (ps *paths) arrivedAgain(now mono.Time, p *Packet) {
 	}
 }
 
-// source returns the source of the packets of a slot. The list from has entries up to the
-// highest slot in use, and the entry of candidateSlot is first.
+// source returns the source of the packets of a slot. The list `from` begins with the entry
+// of candidateSlot, followed by the slots up to the highest one in use.
 func (ps *paths) source(slot uint16) *slotSource {
 	i := (int(slot) + 1) % (candidateSlot + 1)
 	for len(ps.from) <= i {

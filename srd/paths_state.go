@@ -17,16 +17,17 @@ func (ps *paths) suspect(now mono.Time, p *path) {
 		p.fell, ps.fell = now, now
 		ps.choice.frozen = now.Add(freezeRounds * (ps.rtt.Smoothed() + ps.hosts.wait()))
 		ps.usable.Remove(int(p.slot))
-		// The packets in flight may still be acknowledged, and then p is in use again. A
-		// probe at once would mostly be one more packet in a queue. One late sample may have
-		// made lostAfter long, so the wait is at most as long as for other probes.
+		// The packets in flight may still be acknowledged, and then p is in use again. A probe at
+		// once would mostly only lengthen a queue. A single late sample may have made lostAfter
+		// long, so the wait has an upper limit.
 		p.probe = probe{next: now.Add(min(ps.lostAfter(p), max(ptoMost, 2*ps.rtt.Smoothed()))), size: p.probe.size, want: p.probe.want}
 		ps.probing.Add(int(p.slot))
 		ps.resize()
 	}
 }
 
-// alive notes that p works in our direction, because a packet sent on it arrived.
+// alive records that p works in the direction to the peer, because a packet sent on it
+// arrived.
 func (ps *paths) alive(now mono.Time, p *path) {
 	p.heard = now
 	if p.silent() && !p.unsized {
@@ -40,7 +41,7 @@ func (ps *paths) activate(now mono.Time, p *path) {
 		ps.cfg.Policy.Reset(int(p.slot))
 	}
 	ps.choice.place(p)
-	ps.changed = ps.changed || len(ps.withdrawn) > 0 // paths to withdrawn addresses may go now
+	ps.changed = ps.changed || len(ps.withdrawn) > 0 // paths to withdrawn addresses may be freed now
 	p.state, p.validated = PathActive, true
 	ps.candidates.Recheck()
 	ps.updateFell()
@@ -98,9 +99,10 @@ func (ps *paths) moved() {
 	ps.changed = ps.changed || ps.wanting || ps.candidates.Len() > 0
 }
 
-// below returns the largest packet size below size to probe for on p, or 0. The largest
-// of all goes first, because it mostly passes. Then come the sizes that tunnels and
-// access lines leave of 1500 bytes (PPPoE, IPv6, VXLAN, WireGuard).
+// below returns the largest packet size to probe on p that is less than `size`, or 0 if
+// there is none. The largest of all sizes is probed first, because it mostly passes. The
+// next ones are the sizes that tunnels and access lines leave of 1500 bytes (PPPoE, IPv6,
+// VXLAN, WireGuard).
 func (ps *paths) below(p *path, size int) uint16 {
 	most := min(ps.cfg.MTU(p.tuple), MaxPacket)
 	for _, s := range [...]int{most, 1472, 1452, 1432, 1392, 1332, 1272} {
@@ -111,9 +113,9 @@ func (ps *paths) below(p *path, size int) uint16 {
 	return 0
 }
 
-// ask takes p out of use until p answers a challenge. The reason is not a loss, so no other
-// path is in doubt, unlike in the method suspect(). The reason counts as one unanswered
-// probe, so p is down one probe sooner than a path that fell silent.
+// ask takes p out of use until a challenge on p is answered. It counts as one unanswered
+// probe, so p is down one probe sooner than a path that fell silent. Unlike suspect(),
+// ask() is not called because of a loss, so it puts no other path in doubt.
 func (ps *paths) ask(now mono.Time, p *path) {
 	ps.flight.settleAll(p)
 	p.state, p.fell = PathSuspect, now

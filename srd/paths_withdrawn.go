@@ -8,10 +8,10 @@ import (
 )
 
 // withdrawn lists addresses of the peer that must carry no packets while another address
-// works. The peer learned the paths to these addresses from this end, and uses the paths
-// until they fall silent. So packets from withdrawn addresses are dropped as well. If no
-// other address works, withdrawn addresses may be used, because the peer may have moved
-// to one of them.
+// works. This end opened the paths to these addresses, and the peer uses the paths until
+// they fall silent. So packets from withdrawn addresses are dropped as well. If no other
+// address works, withdrawn addresses may be used, because the peer may have moved to one of
+// them.
 type withdrawn []netip.Addr
 
 // withdrawnMost bounds the list, as provenMost bounds the proven addresses.

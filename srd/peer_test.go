@@ -14,9 +14,9 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// script is one Conn with the test as its peer. The test delivers packet by packet, and
-// sees the packets of the Conn before they are sealed. The session is set by hand; nothing
-// is encrypted.
+// script is one Conn, whose peer is the test. The test delivers single packets, and sees
+// the packets of the Conn before they are sealed. The test sets the session without a
+// handshake; nothing is encrypted.
 type script struct {
 	OneFlow
 	t     testing.TB
@@ -27,17 +27,17 @@ type script struct {
 	pin   *pin
 	fixed *fixed
 
-	left, size int // what the application still has to send
+	left, size int // messages that the application still has to send, and their size in bytes
 	class      Class
 	released   counter
 
-	peerPN map[uint16]uint64 // next packet number of the peer's slots
-	sent   []sent            // everything but handshakes, in order
+	peerPN map[uint16]uint64 // next packet number in each of the peer's slots
+	sent   []sent            // all packets but handshake packets, in order
 	mute   bool              // the peer answers no challenge
-	deaf   func(Tuple) bool  // nor those to such a tuple, if set
+	deaf   func(Tuple) bool  // if set, nor those to tuples for which it returns true
 }
 
-// sent is one packet the Conn sent.
+// sent is one packet that the Conn sent.
 type sent struct {
 	at     mono.Time
 	to     Tuple
@@ -65,8 +65,8 @@ func (p *sent) has(k wire.Kind) bool {
 	return false
 }
 
-// pin is a policy that sends everything on the path that its field on names, if that path
-// may be used.
+// pin is a policy that sends every train on the path in the slot `on`, if that path may be
+// used.
 type pin struct{ on int }
 
 func (p *pin) Pick(now mono.Time, usable *steer.Set, c steer.Context) int {
@@ -81,7 +81,8 @@ func (p *pin) Sample(mono.Time, int, steer.Sample) {}
 func (p *pin) Reset(int)                           {}
 func (p *pin) Weight(int) float64                  { return 1 }
 
-// fixed is a controller with a window and a rate that stay; 0: no pacing.
+// fixed is a controller with a constant window and pacing rate. With the rate 0 there is no
+// pacing.
 type fixed struct {
 	window, lost, acked int
 	rate                float64
@@ -100,14 +101,14 @@ func (f *fixed) Queue() time.Duration                                   { return
 func (f *fixed) Queued() cc.Whose                                       { return cc.Ours }
 func (f *fixed) Target() time.Duration                                  { return cc.TargetFloor }
 
-// noIndexes counts indices up.
+// noIndexes returns ascending indices, and does not store them.
 type noIndexes struct{ next uint32 }
 
 func (i *noIndexes) Reserve(*Conn) uint32      { i.next++; return i.next }
 func (i *noIndexes) Publish(uint32, *RecvKeys) {}
 func (i *noIndexes) Release(uint32)            {}
 
-// counting is a source of numbers that are all different, and no secret.
+// counting is a source of different numbers that are not secret.
 type counting struct{ n uint64 }
 
 func (r *counting) Read(b []byte) (int, error) {
@@ -167,10 +168,10 @@ func (s *script) Pull(now mono.Time, most int) (Message, bool) {
 	return Message{Data: make([]byte, min(most, s.size)), Owner: &s.released, Class: s.class, Imm: Imm{1, 2, 3}}, true
 }
 
-// Backlog implements Source. The application cannot tell, so that it is always asked.
+// Backlog implements Source. It always returns true, so that Pull is always called.
 func (s *script) Backlog() bool { return true }
 
-// wait lets d pass, waking the Conn whenever it asks to be.
+// wait lets d pass, and calls the Conn at each of its deadlines.
 func (s *script) wait(d time.Duration) {
 	end := s.now.Add(d)
 	for range 100_000 {
@@ -191,13 +192,13 @@ func (s *script) wait(d time.Duration) {
 	s.t.Fatal("the Conn wants to be woken for ever")
 }
 
-// pump takes all the Conn wants to send now.
+// pump takes all packets that the Conn sends now.
 func (s *script) pump() {
 	for s.one() {
 	}
 }
 
-// one takes one train of that, and reports whether there was one.
+// one takes one train, and reports whether there was one.
 func (s *script) one() bool {
 	if !s.c.Next(s.now, s.train, s) {
 		return false
@@ -213,7 +214,7 @@ func (s *script) one() bool {
 	return true
 }
 
-// take notes a packet and answers challenges in it.
+// take records a packet and answers the challenges in it.
 func (s *script) take(b []byte) {
 	h := wire.ParseHeader(b)
 	p := sent{at: s.now, to: s.train.Tuple, slot: h.Slot, pn: h.PN, size: len(b)}
@@ -231,7 +232,7 @@ func (s *script) take(b []byte) {
 	s.sent = append(s.sent, p)
 }
 
-// arrive lets the peer's next packet on slot arrive.
+// arrive delivers the peer's next packet in the slot.
 func (s *script) arrive(slot uint16, size int, plain []byte) {
 	s.arriveOn(s.tuple(slot), slot, size, plain)
 }
@@ -244,8 +245,8 @@ func (s *script) arriveOn(t Tuple, slot uint16, size int, plain []byte) {
 	}
 }
 
-// send lets the application send n messages, each a packet of its own, on the path `on`,
-// and returns the packets.
+// send sends n messages of the application on the path `on`, each in its own packet, and
+// returns the packets.
 func (s *script) send(n, on int) []sent {
 	s.t.Helper()
 	s.pin.on, s.left = on, n
@@ -263,7 +264,7 @@ func (s *script) send(n, on int) []sent {
 	return v
 }
 
-// sendTrain is send for packets that leave as one train.
+// sendTrain is like send, but the packets form one train.
 func (s *script) sendTrain(n, on int) []sent {
 	s.t.Helper()
 	before := s.fixed.rate
@@ -273,8 +274,8 @@ func (s *script) sendTrain(n, on int) []sent {
 	return v
 }
 
-// resent returns the numbers of the messages in all packets sent after the first `from`.
-// It fails if one of them went on the path `not` again.
+// resent returns the numbers of the messages in all packets after the first `from`. It
+// fails if one of these packets was sent on the path `not`.
 func (s *script) resent(from int, not uint16) (v []uint32) {
 	s.t.Helper()
 	for _, p := range s.sent[from:] {
@@ -288,7 +289,7 @@ func (s *script) resent(from int, not uint16) (v []uint32) {
 	return v
 }
 
-// ack lets an acknowledgement arrive that says nothing of messages.
+// ack delivers an acknowledgement without message numbers.
 func (s *script) ack(r ...wire.Record) { s.ackAll(0, nil, r...) }
 
 func (s *script) ackAll(first uint64, words []uint64, r ...wire.Record) {
@@ -297,7 +298,7 @@ func (s *script) ackAll(first uint64, words []uint64, r ...wire.Record) {
 	s.pump()
 }
 
-// got makes a record that says that these packets arrived.
+// got returns an acknowledgement record of these packets.
 func got(slot uint16, pns ...uint64) wire.Record {
 	r := wire.Record{Slot: slot}
 	for _, pn := range pns {
@@ -311,7 +312,7 @@ func got(slot uint16, pns ...uint64) wire.Record {
 	return r
 }
 
-// wantLost fails unless exactly these packets of path slot count as lost.
+// wantLost fails unless exactly these packets of the path in the slot are declared lost.
 func (s *script) wantLost(slot uint16, pns ...uint64) {
 	s.t.Helper()
 	var v []uint64
@@ -343,12 +344,12 @@ func (s *script) wantEnded(ended bool) {
 	}
 }
 
-// wantSound fails when the books do not agree with each other.
+// wantSound fails if the state of the Conn is inconsistent (sound).
 func (s *script) wantSound(t interface{ Fatalf(string, ...any) }) {
 	if err := sound(s.c); err != nil {
 		t.Fatalf("%v", err)
 	}
 }
 
-// seeded returns a generator for a test's own choices.
+// seeded returns a random generator for the choices of a test.
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 9)) }

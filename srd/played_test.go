@@ -7,10 +7,10 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// An initiation of a former process of the peer opens at a process that has started since,
-// if that has seen no later one. Nobody who replays it can go on with the handshake. It
-// must neither end the session nor begin message numbers anew, because the real peer would
-// not know.
+// A process that has just started can decrypt a replayed initiation of a former process of
+// the peer, if it has received no newer one. The replaying attacker cannot complete the
+// handshake. So the initiation must neither end the session nor restart the message
+// numbers, because the real peer would not learn of it.
 func TestInitiationOfAFormerProcess(t *testing.T) {
 	p := newPair(t, 27, links(4)...)
 	var old []byte
@@ -21,7 +21,7 @@ func TestInitiationOfAFormerProcess(t *testing.T) {
 	}
 	p.connect()
 	p.run(time.Second, never)
-	// Both start again, and it is the other side that calls now.
+	// Both sides restart, and now the other side begins the handshake.
 	p.host[0].start()
 	p.host[1].start()
 	caller := p.host[1]

@@ -25,7 +25,7 @@ func fourLinks() []*link {
 	return v
 }
 
-// offer gives both hosts n messages of several flows to send.
+// offer gives each host n messages of several flows to send.
 func (p *pair) offer(n int) {
 	for _, h := range p.host {
 		h.src.left, h.src.size, h.src.flow = n, 900, 12
@@ -33,13 +33,14 @@ func (p *pair) offer(n int) {
 	}
 }
 
-// done reports whether both hosts have received n messages and know it.
+// done reports whether both hosts have received n messages, and the acknowledgements of
+// their own.
 func (p *pair) done(n int) bool {
 	return len(p.host[0].got) >= n && len(p.host[1].got) >= n && !p.host[0].conn.Backlog() && !p.host[1].conn.Backlog()
 }
 
-// With every policy, on a network that loses, reorders and duplicates, all
-// messages arrive once.
+// With every policy, all messages arrive exactly once on a network that loses, reorders and
+// duplicates packets.
 func TestEveryPolicyDelivers(t *testing.T) {
 	for i, name := range steer.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -61,9 +62,8 @@ func TestEveryPolicyDelivers(t *testing.T) {
 	}
 }
 
-// The policy may change at any moment, and no payload is lost. (Some are repaired
-// that need not be: a window that four links held makes a queue when it goes on
-// one.)
+// The policy may change at any time, and no payload is lost. (Some retransmissions are
+// spurious: a window for four links makes a queue if all its packets are sent on one link.)
 func TestPolicyChangesWhileRunning(t *testing.T) {
 	p := newPair(t, 99, fourLinks()...)
 	p.connect()
@@ -89,7 +89,8 @@ func TestPolicyChangesWhileRunning(t *testing.T) {
 	}
 }
 
-// The other end sees which link is slow, and says so: that one is left.
+// The other end measures and reports that one link is slow, and the policy then avoids this
+// link.
 func TestCongaLeavesTheSlowLink(t *testing.T) {
 	links := fourLinks()
 	links[2].rate /= 10

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Two ends with different protocols refuse each other, know why, and do not go on calling.
-// Waiting payloads are given back. As soon as both speak the same protocol, they have a
-// session.
+// Two ends with different protocols refuse each other's handshakes, report the reason, and
+// stop their attempts. Waiting payloads are given up. As soon as both ends use the same
+// protocol, they have a session.
 func TestProtocols(t *testing.T) {
 	p := newPair(t, 1, four(100*mbit, 200*time.Microsecond)...)
 	a, b := p.host[0], p.host[1]
@@ -45,8 +45,8 @@ func TestProtocols(t *testing.T) {
 	p.wantAll(1, 3)
 }
 
-// A peer comes back as a program with another protocol. The payloads sent to its former
-// process are given back when the session has run out, not before.
+// A peer restarts as a program with another protocol. The payloads sent to its former
+// process are given up when the session's keys have expired, not before.
 func TestProtocolOfTheNextProcess(t *testing.T) {
 	p := newPair(t, 1, four(100*mbit, 200*time.Microsecond)...)
 	p.connect()

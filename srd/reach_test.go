@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// unlike is a pair over a short and a long link of 40 Mbit/s.
+// unlike returns a pair joined by a short and a long link, each of 40 Mbit/s.
 func unlike(t *testing.T, short, long time.Duration) *pair { return unlikeOf(t, 5, short, long) }
 
 func unlikeOf(t *testing.T, seed uint64, short, long time.Duration) *pair {
@@ -18,8 +18,8 @@ func unlikeOf(t *testing.T, seed uint64, short, long time.Duration) *pair {
 	return p
 }
 
-// carried lets n full messages be sent at once, and returns how many packets each
-// link has carried for them, and how long it took.
+// carried sends n full messages at once. It returns how many packets each link carried for
+// them, and how long that took.
 func (p *pair) carried(n int) (packets [2]int, took time.Duration) {
 	p.t.Helper()
 	before, begun, sum := [2]int{p.links[0].sent[0], p.links[1].sent[0]}, p.now, len(p.host[1].got)+n
@@ -31,7 +31,7 @@ func (p *pair) carried(n int) (packets [2]int, took time.Duration) {
 	return packets, p.now.Sub(begun)
 }
 
-// New data does not go on a path that is much longer, however much there is of it.
+// New data is not sent on a much longer path, however much data there is.
 func TestFarPathIsKeptInReserve(t *testing.T) {
 	p := unlike(t, 10*time.Millisecond, 200*time.Millisecond)
 	for _, n := range []int{20, 3000} {
@@ -41,8 +41,8 @@ func TestFarPathIsKeptInReserve(t *testing.T) {
 	}
 }
 
-// A path that is longer by less than packets wait in the queue of the short one
-// helps out when that is full, and only then.
+// If the extra length of the longer path is less than the queueing delay on the short one,
+// the longer path is used, but only while this queue lasts.
 func TestLongerPathHelpsOut(t *testing.T) {
 	p := unlike(t, 20*time.Millisecond, 30*time.Millisecond)
 	if v, _ := p.carried(20); v[1] > 2 {
@@ -53,9 +53,9 @@ func TestLongerPathHelpsOut(t *testing.T) {
 	}
 }
 
-// Where round trips differ at random, the shortest one does not tell how long a path
-// is. Of two paths, the longer and less steady one carries little before there is a
-// queue, whatever is known of each of the many ports.
+// If round trips vary at random, the least of them is not the length of a path. Of two
+// links, the longer one with more jitter carries little data as long as there is no queue,
+// however few samples each of its many ports has.
 func TestUnsteadyPathIsNotTakenForAShortOne(t *testing.T) {
 	var sum [2]int
 	for seed := range uint64(64) {
@@ -75,7 +75,7 @@ func TestUnsteadyPathIsNotTakenForAShortOne(t *testing.T) {
 	}
 }
 
-// When the short path dies the long one takes over.
+// When the short path fails, the long one carries the data.
 func TestFarPathTakesOver(t *testing.T) {
 	p := unlike(t, 10*time.Millisecond, 200*time.Millisecond)
 	p.offer(2000)
@@ -88,7 +88,7 @@ func TestFarPathTakesOver(t *testing.T) {
 	}
 }
 
-// A tunnel that is not used measures nothing.
+// Without traffic, no pings are sent on far paths.
 func TestFarPathIsNotMeasuredWhileIdle(t *testing.T) {
 	p := unlike(t, 10*time.Millisecond, 200*time.Millisecond)
 	p.carried(20)

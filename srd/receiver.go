@@ -19,7 +19,7 @@ type receiver struct {
 	ack      ackState
 	acked    ackedOn
 	received []Message
-	taken    int       // number of messages in the field received that Recv has returned
+	taken    int       // number of messages in `received` that Recv has returned
 	parts    *ackParts // nil until the first acknowledgement after a rest
 }
 
@@ -27,9 +27,9 @@ type receiver struct {
 type inPath struct {
 	slot     uint16
 	seen     seq.Replay
-	reported [2]uint64  // highest packet number of the last acknowledgement and of the one before, each plus one
+	reported [2]uint64  // highest packet number in the last acknowledgement and in the one before, each plus one
 	at       mono.Time  // when the packet with the highest number arrived
-	ce       uint32     // packets with a Congestion Experienced mark
+	ce       uint32     // number of packets with a Congestion Experienced mark
 	queued   bool       // on receiver.pending
 	oneWay   rtt.OneWay // delay of the peer's acknowledgements on this path
 }
@@ -58,11 +58,11 @@ func (in *inPath) record(now mono.Time) wire.Record {
 	return wire.Record{Slot: in.slot, Hold: uint16(max(0, hold)), Highest: highest, Below: in.seen.Below(highest), CE: in.ce}
 }
 
-// more returns the greatest number of additional records that may be needed. The records
-// must cover all packets since the last acknowledgement but one. One record covers
-// RecordReach+1 packet numbers. A long train, or several trains that were handled
-// together, can span more packet numbers. The sender's congestion window grows only by
-// packets that a record covers.
+// more returns the greatest number of records that may be needed in addition to the first.
+// The records must cover all packets since the acknowledgement before the last one. One
+// record covers RecordReach+1 packet numbers, but a long train, or several trains that were
+// handled together, can span more. The sender's congestion window grows only by packets
+// that a record covers.
 func (in *inPath) more() int {
 	return int((in.seen.Next() - 1 - min(in.reported[1], in.seen.Next()-1)) / (wire.RecordReach + 1))
 }
@@ -85,11 +85,11 @@ func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 // report must be called when an acknowledgement covers all packets that have arrived.
 func (in *inPath) report() { in.reported = [2]uint64{in.seen.Next(), in.reported[0]} }
 
-// An acknowledgement is due after ackEveryPackets or ackEveryBytes, or some time after
-// the first packet (F1). The delay of an acknowledgement is an eighth of a round trip,
-// within hosts.ackLeast and hosts.ackMost. Only hosts.ackMost has a timer, because a
-// timer for each acknowledgement would cost more than the acknowledgement. Any earlier
-// call of Next sends an acknowledgement that is due.
+// An acknowledgement is due after ackEveryPackets or ackEveryBytes, or some time after the
+// first unacknowledged packet (F1). This time is an eighth of a round trip, but at least
+// hosts.ackLeast and at most hosts.ackMost. A timer is set only for hosts.ackMost, because
+// a timer for each acknowledgement would cost more than the acknowledgement. Before that,
+// the next call of Next sends an acknowledgement that is due.
 const (
 	ackEveryPackets = 16
 	ackEveryBytes   = 32 << 10
@@ -99,16 +99,17 @@ const (
 type ackState struct {
 	packets int
 	bytes   int
-	since   mono.Time // when the first packet arrived that is not acknowledged yet
+	since   mono.Time // when the first unacknowledged packet arrived
 	now     bool      // due at once
-	again   bool      // a message arrived twice: our last acknowledgement may be lost
+	again   bool      // a message arrived twice: our last acknowledgement may have been lost
 	last    mono.Time // when the last acknowledgement was sent
 	delay   time.Duration
-	latest  time.Duration // the connection wakes up to acknowledge this long after the time in the field since
+	latest  time.Duration // the timer of the acknowledgement expires this long after `since`
 }
 
 // arrived counts an ack-eliciting packet that reached the host at the time `at`. The
-// argument `rtt` is the smoothed round trip, or 0 if it is unknown.
+// argument `rtt` is the smoothed round trip, or 0 if it is unknown; `urgent` makes the
+// acknowledgement due at once.
 func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, h *hosts) {
 	if a.packets == 0 {
 		a.since = at
@@ -207,10 +208,10 @@ func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 	return wire.AppendAck(b, rv.inbox.FirstMissing(), max(1, now.Stamp()), records, rv.ackParts().words[:words])
 }
 
-// ackRoom returns the size of an acknowledgement frame as of now, and the number of its
-// bitmap words. The words are stored in ackParts. If no new packet is to be acknowledged,
-// or if the size exceeds `most`, both results are 0. The acknowledgement need not be due
-// yet, because an acknowledgement in the free space of a packet costs nothing.
+// ackRoom returns the size of an acknowledgement frame as of now, and the number of words
+// in its bitmap, which it stores in ackParts. If no new packet is to be acknowledged, or if
+// the size exceeds `most`, both results are 0. The acknowledgement need not be due yet,
+// because in the free space of a packet it costs nothing.
 func (rv *receiver) ackRoom(most int) (room, words int) {
 	if rv.ack.packets == 0 {
 		return 0, 0

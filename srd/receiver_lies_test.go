@@ -10,21 +10,21 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// bottleneck is a link with a drop-tail queue between a script and its peer, who gets an
-// acknowledgement to it half a round trip later.
+// bottleneck is a link with a drop-tail queue from a script to its peer. The peer's
+// acknowledgements return without a queue.
 type bottleneck struct {
 	*script
 	rate  float64 // bytes per second
 	queue time.Duration
 	trip  time.Duration
-	lies  func(b *bottleneck, arrived []uint64) []byte // the acknowledgement for each packet; nil: an honest one
+	lies  func(b *bottleneck, arrived []uint64) []byte // returns the acknowledgement for each packet; nil: the peer is honest
 
 	free    mono.Time
 	dropped int
 	carried int
-	waits   []time.Duration // in the queue, of those carried
-	seen    int             // of script.sent
-	arrived []uint64        // the newest
+	waits   []time.Duration // queueing delays of the carried packets
+	seen    int             // number of packets in script.sent that were handled
+	arrived []uint64        // numbers of the newest packets that arrived
 	acks    []ackDue
 }
 
@@ -33,7 +33,7 @@ type ackDue struct {
 	plain []byte
 }
 
-// bulk lets the script send all it may for d.
+// bulk sends as much as window and pacer allow for the time d.
 func (b *bottleneck) bulk(d time.Duration) {
 	b.left = 1 << 30
 	for end := b.now.Add(d); b.now < end; {
@@ -53,7 +53,7 @@ func (b *bottleneck) bulk(d time.Duration) {
 	}
 }
 
-// carry lets what was sent meet the queue.
+// carry puts newly sent packets into the queue, or drops them.
 func (b *bottleneck) carry() {
 	for ; b.seen < len(b.sent); b.seen++ {
 		p := &b.sent[b.seen]
@@ -80,7 +80,7 @@ func (b *bottleneck) answer() []byte {
 	return wire.AppendAck(nil, 0, 0, b.record(b.arrived), nil)
 }
 
-// record tells of packets of path 0.
+// record returns the acknowledgement record of these packets of path 0.
 func (b *bottleneck) record(pns []uint64) []wire.Record {
 	if len(pns) == 0 {
 		return nil
@@ -88,8 +88,9 @@ func (b *bottleneck) record(pns []uint64) []wire.Record {
 	return []wire.Record{got(0, pns...)}
 }
 
-// Acknowledgements of messages that never arrived neither open the window nor empty it:
-// whoever sends them gets less through a full link than an honest peer, and drops no more.
+// The acknowledgement of a message that never arrived neither increases the window nor frees
+// room in it. A peer that sends such acknowledgements gets less through a full link than an
+// honest peer, and causes no more drops.
 func TestScriptMessageNumbersGiveNoCredit(t *testing.T) {
 	run := func(lies func(*bottleneck, []uint64) []byte) *bottleneck {
 		b := &bottleneck{script: newScript(t, 1), rate: 10e6 / 8, queue: 25 * time.Millisecond, trip: time.Millisecond, lies: lies}
@@ -131,8 +132,8 @@ func TestScriptMessageNumbersGiveNoCredit(t *testing.T) {
 	}
 }
 
-// A peer that says that it held every acknowledgement back hides the queue that it makes. Hardly
-// more packets are sent to it beyond the rate of its link than to an honest peer.
+// A peer that reports a long ACK delay in every acknowledgement hides the queue of its link. The
+// link still drops hardly more packets than with an honest peer.
 func TestScriptHoldHidesNoQueue(t *testing.T) {
 	for _, trip := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond} {
 		run := func(lies func(*bottleneck, []uint64) []byte) *bottleneck {
@@ -158,8 +159,8 @@ func TestScriptHoldHidesNoQueue(t *testing.T) {
 	}
 }
 
-// A peer whose clock says that no packet waited on its way there hides the queue that it makes.
-// It gets at most twice the window of an honest peer.
+// A peer with a false clock in its acknowledgements attributes the queue of its link to the
+// return path. Its window is at most twice that of an honest peer.
 func TestScriptClockHidesLittle(t *testing.T) {
 	lie := func(b *bottleneck, arrived []uint64) []byte {
 		return wire.AppendAck(nil, 0, max(1, b.now.Stamp()), b.record(arrived), nil)
@@ -171,7 +172,7 @@ func TestScriptClockHidesLittle(t *testing.T) {
 				b.c.env.cfg.Control = cc.New(0)
 				b.lengthen(trip)
 				b.bulk(8 * time.Second)
-				b.waits = b.waits[len(b.waits)/2:] // without the beginning
+				b.waits = b.waits[len(b.waits)/2:] // without the first half
 				b.wantSound(t)
 				return b
 			}
@@ -190,9 +191,9 @@ func TestScriptClockHidesLittle(t *testing.T) {
 	}
 }
 
-// A peer that lies about holds, always, once, or in turn with the truth, cannot make the sender
-// fill a buffer. A base that the lie made too short does not make the sender believe in a queue
-// of others. Holds that differ do not count as jitter.
+// A peer that reports false ACK delays, always, once, or in every other acknowledgement, cannot
+// make the sender fill a buffer. A base that is too low because of such a report does not make
+// the sender assume competing traffic. Varying ACK delays do not count as jitter.
 func TestScriptLiesAboutHoldsFillNoBuffer(t *testing.T) {
 	for _, trip := range []time.Duration{5 * time.Millisecond, 20 * time.Millisecond, 80 * time.Millisecond} {
 		longest := func(hold func(n int) uint16) time.Duration {

@@ -8,11 +8,11 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The wait of acknowledgements on their way is measured on each path, against the least
-// delay of that path. A path without a recent acknowledgement begins with the least delay
-// of the last acknowledged path between the same addresses, because there may be a queue
-// already. The wait is zero for new addresses, for candidates, and for peers that do not
-// tell their clock.
+// The queueing delay of acknowledgements is measured on each path, relative to the least
+// one-way delay of that path. A path without a recent acknowledgement begins with the least
+// delay of the path of the last acknowledgement, if the addresses are the same, because
+// there may already be a queue. The queueing delay counts as zero for new addresses, for
+// candidates, and for peers that do not send their clock.
 func TestWaitOnTheWayBack(t *testing.T) {
 	const trip, wait = 10 * time.Millisecond, 30 * time.Millisecond
 	rv := receiver{env: &env{}, in: make([]*inPath, candidateSlot+1)}

@@ -11,8 +11,8 @@ type recovery struct {
 	paths  *paths
 	choice *choice
 
-	limited  mono.Time // when the window or the pacer last delayed sending
-	copies   int       // budget for copies of late messages: an acknowledged message adds 1, a copy takes copyEvery
+	limited  mono.Time // when the window or the pacer last prevented sending
+	copies   int       // budget for copies of late messages: each acknowledged message adds 1, each copy takes copyEvery
 	nextSkip int       // trains of new messages until a packet number is skipped
 }
 
@@ -25,8 +25,9 @@ func (rc *recovery) maybeSkip(p *path) {
 	}
 }
 
-// skipEvery is the mean number of trains between two skipped packet numbers. A skipped
-// number exposes a peer that acknowledges packets without receiving them.
+// skipEvery is the mean number of trains between two skipped packet numbers. By
+// acknowledging a skipped number, a peer shows that it acknowledges packets without
+// receiving them.
 const skipEvery = 4096
 
 func (rc *recovery) skipGap() int { return 1 + rc.rng.IntN(2*skipEvery) }

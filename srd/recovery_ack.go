@@ -13,17 +13,17 @@ import (
 // gain is the new information about one path in one acknowledgement record.
 type gain struct {
 	p         *path
-	bytes     int           // of packets that have newly left the network
+	bytes     int           // bytes of the newly acknowledged packets
 	rtt       time.Duration // round trip of the network alone; 0: no sample
-	hosts     time.Duration // time that both hosts added to rtt
-	peerDelay time.Duration // the peer's part of hosts above hosts.hold, by its own account; it counts as a queue
+	hosts     time.Duration // time that both hosts added to this round trip
+	peerDelay time.Duration // ACK delay reported by the peer above hosts.hold(); it counts as a queue
 	ce        bool          // the peer has counted more Congestion Experienced marks
 }
 
-// handleAck applies an acknowledgement that reached the host at the time `at`, and that queued
-// in the network for the time `reverse`. If the acknowledgement names a packet that was not
-// sent, handleAck returns false. If handleAck returns false, the caller ignores the rest
-// of the packet and ends the session.
+// handleAck applies an acknowledgement that reached the host at the time `at`. The
+// acknowledgement had the queueing delay `reverse` in the network. If it acknowledges a packet
+// that was not sent, handleAck returns false. The caller then ignores the rest of the packet
+// and ends the session.
 func (rc *recovery) handleAck(now, at mono.Time, reverse time.Duration, a *wire.Ack) bool {
 	if a.FirstMissing > rc.out.next || !rc.plausible(a) {
 		rc.drop(DropAckInvalid)
@@ -64,7 +64,7 @@ func (rc *recovery) plausible(a *wire.Ack) bool {
 }
 
 // trapped reports whether r acknowledges a skipped packet number. The ledger still contains
-// every skipped number that a record can reach (trim).
+// every skipped number that a record can cover (trim).
 func (p *path) trapped(r *wire.Record) bool {
 	if p.skipped <= p.sent.First() {
 		return false
@@ -116,10 +116,10 @@ func (rc *recovery) ackRecord(now, at mono.Time, reverse time.Duration, r wire.R
 // roundTrip returns the network's part of a round trip. The packet left at the time `sent`,
 // and its acknowledgement reached the host at the time `at`. The peer states that it delayed
 // the acknowledgement for the time `hold`. A peer that states a longer time than the true one
-// hides every queue, and would get far more data than its link carries. So congestion control
-// counts the part above hosts.hold() as a queue in the peer's host (gain.peerDelay; Swift,
-// section 3.2). If `hold` leaves no time for the network, a clock was set, and the round trip
-// ends at `now`.
+// hides every queue, and the sender would send far more data than the link carries. So
+// congestion control counts the part above hosts.hold() as a queue in the peer's host
+// (gain.peerDelay; Swift, section 3.2). If `hold` leaves no time for the network, a clock was
+// changed, and the round trip ends at `now`.
 func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	if at.Sub(sent) <= hold {
 		at = now
@@ -127,8 +127,8 @@ func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	return max(at.Sub(sent)-hold, time.Microsecond)
 }
 
-// credit reports g to congestion control and to the path policy. The acknowledgement queued in
-// the network for the time `reverse`.
+// credit reports g to congestion control and to the path policy. The acknowledgement had the
+// queueing delay `reverse` in the network.
 func (rc *recovery) credit(now mono.Time, g *gain, reverse time.Duration) {
 	p := g.p
 	near := rc.choice.eligible.Has(int(p.slot)) || rc.choice.eligible.Empty()
@@ -164,8 +164,8 @@ func (rc *recovery) credit(now mono.Time, g *gain, reverse time.Duration) {
 	}
 }
 
-// length corrects the base of p. Without a correction the base is wrong while competitors
-// keep the queue filled, and after the path has become longer.
+// length corrects the base of p. Without the correction the base would be wrong in two cases:
+// while competitors keep the queue filled, and after the path has become longer.
 func (rc *recovery) length(now mono.Time, p *path) {
 	switch rc.cfg.Control.Queued() {
 	case cc.Nobody:
@@ -180,10 +180,11 @@ func (rc *recovery) length(now mono.Time, p *path) {
 	}
 }
 
-// unlike reports whether the usual round trip of p exceeds that of a path without a queue
-// by more than the target t. A longer round trip may be due to a longer route, or to a
-// competitor's queue on p, which has the same effect. A delay that all paths have in
-// common is no evidence of a longer route, because it may be a queue of acknowledgements.
+// unlike reports whether there is an active path without a queue whose usual round trip
+// (rtt.Estimator.Usual) is shorter than that of p by more than the target t. The reason may
+// be a longer route of p, or a competitor's queue on p, which has the same effect. A delay
+// that all paths have in common is no evidence of a longer route, because it may be a queue
+// of acknowledgements.
 func (rc *recovery) unlike(p *path, t time.Duration) bool {
 	for _, q := range rc.paths.table {
 		if q != p && q.state == PathActive && q.rtt.Known() && q.rtt.Usual() <= q.rtt.Base()+t/2 && q.rtt.Usual()+t < p.rtt.Usual() {
@@ -193,7 +194,7 @@ func (rc *recovery) unlike(p *path, t time.Duration) bool {
 	return false
 }
 
-// ackPacket marks packet pn of g's path, and all its messages, as arrived.
+// ackPacket marks packet pn of the path g.p, and all its messages, as acknowledged.
 func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	p := g.p
 	k := p.sent.At(pn)
@@ -226,8 +227,8 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 			rc.out.ack(n)
 			rc.stats.Acked++
 		default:
-			// If another copy of the message is in flight, the copy is useless now and
-			// leaves the window without credit.
+			// If another copy of the message is in flight, it is useless now. It leaves the bytes in
+			// flight, but does not increase the window.
 			if q, pn := rc.ackMessage(n); q != nil {
 				rc.settle(q, pn, q.sent.At(pn), 0)
 			}
@@ -235,7 +236,7 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	}
 }
 
-// spurious raises the loss threshold that declared packet k lost, because k has arrived.
+// spurious raises the threshold by which packet k was declared lost, because k has arrived.
 func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
 	rc.stats.Spurious++
@@ -262,13 +263,13 @@ func (rc *recovery) ackMessage(n uint64) (p *path, pn uint64) {
 	return p, pn
 }
 
-// ackMessages applies the message part of an acknowledgement: all numbers below
-// FirstMissing, and the bitmap above it. If the acknowledgement with a packet's record
-// was lost, the message part still frees the packet's messages. A packet whose messages
-// were all acknowledged by their numbers is delivered. Message numbers make no room in
-// the window, and a late record of a delivered packet gives no credit. A peer can
-// acknowledge a message that never arrived (Savage et al., CCR 1999), and no skipped
-// number would expose this lie.
+// ackMessages applies the message numbers of an acknowledgement: all numbers below
+// FirstMissing, and the bitmap above it. If the acknowledgement with a packet's record was
+// lost, the message numbers still free the packet's messages. A packet is delivered if all
+// its messages were acknowledged by number. It stays in the bytes in flight, and a late
+// record of it does not increase the window. The reason is that a peer can acknowledge a
+// message that never arrived (Savage et al., CCR 1999), and no skipped number would expose
+// this lie.
 func (rc *recovery) ackMessages(a *wire.Ack) {
 	for n := rc.out.first; n < a.FirstMissing; n++ {
 		if rc.out.open(n) {
@@ -282,9 +283,9 @@ func (rc *recovery) ackMessages(a *wire.Ack) {
 }
 
 // detectLoss applies the packet threshold to p (docs/transport.md, L1). A packet is lost when
-// a packet whose number is higher by at least p.reorder has arrived on the same path. A
-// delivered packet may lie so far below the highest number that no record can cover it.
-// Such a packet is settled, without a verdict.
+// a packet whose number is higher by at least p.reorder has arrived on the same path. The
+// number of a delivered packet may be so far below the highest one that no record can cover
+// it. Such a packet leaves the bytes in flight without a verdict.
 func (rc *recovery) detectLoss(now mono.Time, p *path) {
 	p.trim(now)
 	reorder := uint64(p.reorder)

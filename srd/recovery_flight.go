@@ -17,19 +17,19 @@ type flight struct {
 	inflight int
 	busy     steer.Set // paths with packets in flight
 	timer    lossTimer
-	reinject mono.Time // no message is late before then; 0: nextReinjection has to search
+	reinject mono.Time // no message is late before this time; 0: nextReinjection has to search
 	rate     meter
 }
 
 // lossTimer is the state of tail-loss detection for the whole connection.
 type lossTimer struct {
-	progress mono.Time // last acknowledgement of something new, or first packet after idle
+	progress mono.Time // last acknowledgement of something new, or first packet after an idle time
 	newest   mono.Time // sending time of the newest packet known to have arrived
 	backoff  uint      // probe timeouts in a row
 	probes   int       // copies of the oldest open message to send, even if the window is full
 	lastSent mono.Time
 	probed   mono.Time // last tail probe
-	found    bool      // the peer has moved: the next repair goes to the path where it was just heard
+	found    bool      // the peer has moved: the next retransmission uses the path of its last packet
 }
 
 // single builds a train of one packet on p. The function f appends the packet's frames.
@@ -41,8 +41,8 @@ func (fl *flight) single(t *Train, p *path, state ledger.State, size int, f func
 	fl.record(p, ledger.Packet{At: t.at, State: state, Size: uint16(len(t.Buf))})
 }
 
-// record adds a new packet to the path's ledger, and counts the packet against the limit
-// of its keys.
+// record adds a new packet to the path's ledger, and counts it towards the packet limit of
+// its keys.
 func (fl *flight) record(p *path, k ledger.Packet) uint64 {
 	fl.stats.TxBytes += uint64(k.Size)
 	fl.keys.count(int(k.Size))
@@ -63,7 +63,7 @@ func (fl *flight) record(p *path, k ledger.Packet) uint64 {
 	return pn
 }
 
-// expectLate notes the time from which messages that were sent on p at the time `at` may
+// expectLate records the time from which messages that were sent on p at the time `at` may
 // be late.
 func (fl *flight) expectLate(p *path, at mono.Time) {
 	if p.rtt.Known() {
@@ -111,8 +111,8 @@ func (fl *flight) voidAll() {
 	}
 }
 
-// settleAll settles all packets in flight on p, which is out of use for good. Their
-// messages are sent again on other paths.
+// settleAll removes all packets in flight on p from the flight, because p is out of use for
+// good. Their messages are sent again on other paths.
 func (fl *flight) settleAll(p *path) {
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight {
@@ -122,8 +122,8 @@ func (fl *flight) settleAll(p *path) {
 }
 
 // loseUntil declares the packets on p lost that were sent at the time `until` or earlier,
-// and returns their bytes. Delivered packets stay in flight. If delivered packets left the
-// window too, a path that falls silent repeatedly would empty the window.
+// and returns their bytes. Delivered packets stay in flight. Otherwise a path that falls
+// silent repeatedly would make room in the window again and again.
 func (fl *flight) loseUntil(p *path, until mono.Time) (lost int) {
 	for pn := max(p.lowest, p.sent.First()); pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
@@ -139,7 +139,8 @@ func (fl *flight) loseUntil(p *path, until mono.Time) (lost int) {
 	return lost
 }
 
-// settle ends the wait for packet pn. The packet is lost, unless it is delivered.
+// settle removes packet pn from the flight. Unless the packet is delivered, it is declared
+// lost.
 func (fl *flight) settle(p *path, pn uint64, k *ledger.Packet, why ledger.Verdict) {
 	if k.Delivered() {
 		fl.land(p, k)
@@ -165,7 +166,7 @@ func (fl *flight) lose(p *path, pn uint64, k *ledger.Packet, why ledger.Verdict)
 	}
 }
 
-// land removes packet k from the bytes in flight.
+// land subtracts packet k from the bytes in flight.
 func (fl *flight) land(p *path, k *ledger.Packet) {
 	fl.inflight -= int(k.Size)
 	p.inflight -= int(k.Size)
@@ -174,8 +175,8 @@ func (fl *flight) land(p *path, k *ledger.Packet) {
 	}
 }
 
-// silentAfter is the number of unanswered tail probes that stop all other sending. The
-// silentAfter probes have tried up to 13 paths.
+// silentAfter is the number of unanswered tail probes in a row after which all other
+// sending stops. These probes have used up to 13 paths.
 const silentAfter = 3
 
 // silent reports whether the peer has left several tail probes unanswered. While the peer

@@ -42,8 +42,8 @@ func (rc *recovery) expire(now mono.Time, m *outMsg) {
 	}
 }
 
-// expireDue gives up the payloads that have passed their deadline, in flight or not. The
-// owner of such a message gets the status GivenUp soon after the deadline.
+// expireDue gives up the payloads whose deadline has passed, in flight or not. So the owner of
+// such a message gets the status GivenUp soon after the deadline.
 func (rc *recovery) expireDue(now mono.Time) {
 	o := &rc.out
 	if o.due == 0 || now < o.due {
@@ -63,8 +63,8 @@ func (rc *recovery) expireDue(now mono.Time) {
 }
 
 // repairLimit returns the age up to which a payload is repaired: `least`, or four round trips
-// if those are longer. Before the first sample of a round trip, repairLimit returns one second
-// at least, which is TCP's first timeout (RFC 6298 section 2).
+// if those are longer. Before the first round-trip sample, repairLimit returns at least one
+// second, which is TCP's first timeout (RFC 6298 section 2).
 func (rc *recovery) repairLimit(least time.Duration) time.Duration {
 	if !rc.rtt.Known() {
 		return max(least, firstRepairMost)

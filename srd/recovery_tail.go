@@ -6,37 +6,36 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The following constants limit the age of repaired payloads (docs/design.md, "Loss and
-// repair"), and the waits of the connection.
+// The following constants limit the age of payloads that are sent again (docs/design.md, "Loss
+// and repair"), and the timeouts of the connection.
 const (
 	giveUpStream   = 150 * time.Millisecond
 	giveUpDatagram = 50 * time.Millisecond
-	// firstRepairMost bounds the age at which a payload that was sent only once is sent
-	// again. The limits giveUpStream and giveUpDatagram are for payloads that are lost
-	// repeatedly. A payload may exceed these limits without any repair, if the process
-	// was not scheduled. The receiver delivers a late repair, although later packets no
-	// longer wait for it, and the inner TCP still needs the payload. An inner TCP sends
-	// the first packet of a connection again after a second (RFC 6298 section 2). So a
-	// repair after a second would be superfluous.
+	// firstRepairMost bounds the age at which a payload that was sent only once is sent again.
+	// The limits giveUpStream and giveUpDatagram are for payloads that are lost repeatedly. If
+	// the process was not scheduled, a payload may exceed these limits before its first
+	// retransmission. The receiver delivers a late retransmission, although later packets no
+	// longer wait for it, and an inner TCP still needs the payload. An inner TCP itself sends the
+	// first packet of a connection again after a second (RFC 6298 section 2). So a first
+	// retransmission after more than a second would be superfluous.
 	firstRepairMost = time.Second
 	// dueEvery is the least time between two checks of deadlines. Each check scans all
 	// unacknowledged messages, which takes 0.1 ms at most.
 	dueEvery = 5 * time.Millisecond
-	// deadAfter is how long the peer may be silent, while a message is unacknowledged, before a
-	// new handshake is tried. The peer may have restarted and lost its keys.
+	// deadAfter is how long the peer may be silent, while a message is unacknowledged, before
+	// this end begins a new handshake. The peer may have restarted and lost its keys.
 	deadAfter = 500 * time.Millisecond
-	// probesMost is the greatest number of paths for one tail probe. The first tail probe
-	// is sent on 1 path, the second on 4, the third on 8. Suppose that half of the paths
-	// in each direction have failed. In two of a hundred such cases all three probes
-	// fail, after 28 ms.
+	// probesMost is the greatest number of paths for one tail probe. The first tail probe is sent
+	// on 1 path, the second on 4, the third on 8. If half of the paths in each direction have
+	// failed, all three probes fail in two of a hundred cases, which takes 28 ms.
 	probesMost = 8
 )
 
-// pto returns the probe timeout (RFC 9002 section 6.2). If no acknowledgement comes for a
-// probe timeout, the oldest message is sent again. After a queue has drained, the
-// deviation of round trips is as long as the queue was. So the deviations add at most one
-// round trip (RFC 8985 section 7.2). The mean time in the hosts and an allowance for
-// mistakes are added.
+// pto returns the probe timeout (RFC 9002 section 6.2). If no acknowledgement arrives for a
+// probe timeout, the oldest message is sent again. After a queue has drained, the deviation of
+// round trips is as long as the queue was. So the deviations add at most one round trip to the
+// timeout (RFC 8985 section 7.2). The mean time in the hosts, and one deviation for each
+// recent wrong verdict, are added.
 func (rc *recovery) pto() time.Duration {
 	if !rc.rtt.Known() {
 		return firstRTT
@@ -48,16 +47,16 @@ func (rc *recovery) pto() time.Duration {
 
 // tailDeadline returns the time at which the tail probe is due: a probe timeout after the last
 // packet was sent (RFC 9002 section 6.2.1) and after the last progress. Frequent new packets
-// could postpone this time for ever. So the time is limited by a second rule: the probe is due
-// a probe timeout, but at least ptoMost, after the latest of three events. The events are the
-// first transmission of the oldest message, the last probe, and the last progress.
+// could postpone this time for ever. So a second rule limits it. Three events count: the first
+// transmission of the oldest message, the last probe, and the last progress. At the latest,
+// the probe is due a probe timeout, but at least ptoMost, after the last of these events.
 func (rc *recovery) tailDeadline() mono.Time {
 	if rc.out.empty() && rc.inflight == 0 {
 		return mono.Never
 	}
 	wait := rc.pto()
 	if rc.out.empty() {
-		wait += rc.choice.longest // the packet in flight may be a ping on a far path
+		wait += rc.choice.longest // the only packet in flight may be a ping on a far path
 	}
 	due := max(rc.timer.progress, rc.timer.lastSent).Add(wait)
 	if rc.out.empty() {
@@ -85,15 +84,15 @@ func (rc *recovery) checkTail(now mono.Time) (dead bool) {
 	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter
 }
 
-// expireOld declares packets lost that have been in flight for longer than any repair
-// takes. After a long silence no other rule settles these packets, and they would fill the
+// expireOld declares packets lost that have been in flight for longer than any payload is
+// repaired. After a long silence no other rule declares them lost, and they would fill the
 // window.
 func (rc *recovery) expireOld(now mono.Time) {
 	for slot := rc.busy.Next(0); slot >= 0; slot = rc.busy.Next(slot + 1) {
 		p := rc.paths.table[slot]
 		age := max(giveUpStream, 4*rc.lostAfter(p))
 		if rc.out.empty() {
-			age = rc.lostAfter(p) // no repair is in flight
+			age = rc.lostAfter(p) // no retransmission is in flight
 		}
 		rc.loseUntil(p, now.Add(-age))
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// uplinks is a network in which side 0 has two, with an address each, and side 1 one
-// address. There are as many source ports as half of a full path table.
+// uplinks is a network in which side 0 has two uplinks, each with one address, and side 1
+// has one address. The number of source ports is half the size of the path table.
 type uplinks struct {
 	p     *pair
 	addrs [2]netip.Addr // of side 0
@@ -33,7 +33,7 @@ func newUplinks(t *testing.T, seed uint64, delay time.Duration) *uplinks {
 	return u
 }
 
-// place tells side 0 of its addresses.
+// place gives side 0 the tuples of its present addresses.
 func (u *uplinks) place() {
 	var v []srd.Tuple
 	for port := range uint16(portsEach) {
@@ -47,7 +47,7 @@ func (u *uplinks) place() {
 	h.service()
 }
 
-// active returns how many paths side has in use over side 0's address a.
+// active returns the number of active paths of `side` over side 0's address `a`.
 func (u *uplinks) active(side int, a netip.Addr) (n int) {
 	for _, i := range u.p.host[side].conn.Paths() {
 		if i.State == srd.PathActive && (i.Tuple.Local.Addr() == a || i.Tuple.Remote.Addr() == a) {
@@ -57,7 +57,7 @@ func (u *uplinks) active(side int, a netip.Addr) (n int) {
 	return n
 }
 
-// talk lets d pass with traffic each way.
+// talk lets d pass with traffic in both directions.
 func (u *uplinks) talk(d time.Duration) {
 	for end := u.p.now.Add(d); u.p.now < end; {
 		for _, h := range u.p.host {
@@ -68,7 +68,7 @@ func (u *uplinks) talk(d time.Duration) {
 	}
 }
 
-// want fails unless both sides have so many paths over each address in use.
+// want fails unless both sides have at least `least` active paths over each address.
 func (u *uplinks) want(least int, when string) {
 	u.p.t.Helper()
 	for side := range 2 {
@@ -80,15 +80,15 @@ func (u *uplinks) want(least int, when string) {
 	}
 }
 
-// renumber gives side 0 another address on uplink i.
+// renumber replaces side 0's address on uplink i.
 func (u *uplinks) renumber(i, round int) {
 	u.gone[u.addrs[i]] = true
 	u.addrs[i] = netip.AddrFrom4([4]byte{10, byte(2 + i), byte(round), 1})
 }
 
-// An uplink gets another address, or both do, and the path tables of both sides are full.
-// Within a second it is used again, within two all paths are there, at both ends, however
-// often that happens.
+// One uplink or both get another address, while the path tables of both sides are full.
+// Within a second the uplink is used again, and within two seconds all its paths are active
+// at both ends, however often this happens.
 func TestRenumberedUplink(t *testing.T) {
 	for _, delay := range []time.Duration{50 * time.Microsecond, 10 * time.Millisecond} {
 		u := newUplinks(t, 41, delay)

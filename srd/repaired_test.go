@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Where packets are lost, each payload is sent again at least once before it is given up:
-// with much and with little to send, for both classes, on short and on long ways, and by a
-// process that is not scheduled for a tenth of a second now and then.
+// Each lost payload is sent again at least once before it is given up. This holds with much
+// and with little data, for both classes, on short and on long paths, and in a process that
+// is sometimes not scheduled for a tenth of a second.
 func TestEachPayloadIsRepairedOnce(t *testing.T) {
 	for _, delay := range []time.Duration{100 * time.Microsecond, 5 * time.Millisecond, 40 * time.Millisecond} {
 		for _, stall := range []time.Duration{0, 60 * time.Millisecond, 200 * time.Millisecond} {

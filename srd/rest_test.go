@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// A connection that was busy gives back what that took when its keys have expired,
-// and goes on with the same numbers when there is a session again.
+// When the keys of a connection have expired, it frees the memory for traffic. In the next
+// session it continues with the same message and packet numbers.
 func TestRestGivesMemoryBack(t *testing.T) {
 	s := newSending(t, 3e5)
 	for range 100 {
@@ -43,8 +43,8 @@ func TestRestGivesMemoryBack(t *testing.T) {
 	}
 }
 
-// A ping is under way when the keys expire. It will not be answered, and does not stay in
-// flight for as long as nobody sends.
+// A ping is in flight when the keys expire. It will not be acknowledged, so it must not
+// stay in flight until the next traffic.
 func TestScriptPingWhenKeysExpire(t *testing.T) {
 	s := newScript(t, 2)
 	s.mute = true

@@ -17,7 +17,7 @@ func TestScriptFIFORule(t *testing.T) {
 	s := newScript(t, 3)
 	v := s.send(3, 1)
 	s.ack(got(1, v[1].pn))
-	s.wantLost(1) // neighbours may have changed places
+	s.wantLost(1) // neighbouring packets may have been swapped
 	from := len(s.sent)
 	s.ack(got(1, v[1].pn, v[2].pn))
 	s.wantLost(1, v[0].pn)
@@ -27,7 +27,7 @@ func TestScriptFIFORule(t *testing.T) {
 	s.wantSound(t)
 }
 
-// A packet that overtakes on another path proves no loss.
+// The arrival of a later packet on another path does not prove a loss.
 func TestScriptGapOnAnotherPathLosesNothing(t *testing.T) {
 	s := newScript(t, 3)
 	old := s.send(1, 0)
@@ -42,9 +42,8 @@ func TestScriptGapOnAnotherPathLosesNothing(t *testing.T) {
 	if n := s.resent(from, 9); len(n) != 0 {
 		t.Errorf("sent again: %v", n)
 	}
-	// But a path is silent for longer than a round trip can take, while packets that
-	// were sent later on another path get through. That proves a loss, and the whole
-	// path is left.
+	// Now the path is silent for longer than a round trip can take, while packets that were
+	// sent later on another path arrive. This proves a loss, and the path goes out of use.
 	s.wait(time.Millisecond)
 	s.ack(got(1, s.send(1, 1)[0].pn))
 	s.wait(30 * time.Millisecond)
@@ -54,7 +53,7 @@ func TestScriptGapOnAnotherPathLosesNothing(t *testing.T) {
 	}
 }
 
-// An acknowledgement that comes after all raises the threshold.
+// If a packet that was declared lost is acknowledged later, the packet threshold rises.
 func TestScriptSpuriousLoss(t *testing.T) {
 	s := newScript(t, 2)
 	v := s.send(3, 0)
@@ -118,8 +117,7 @@ func TestScriptLiesEndTheSession(t *testing.T) {
 	}
 }
 
-// skip lets the Conn leave out a packet number on the path `on`, and returns that
-// number.
+// skip makes the Conn skip a packet number on the path `on`, and returns that number.
 func (s *script) skip(on int) uint64 {
 	s.c.recovery.nextSkip = 1
 	next := s.c.paths.table[on].sent.Next()
@@ -143,7 +141,7 @@ func TestScriptHonestyAboutSkippedNumbers(t *testing.T) {
 	}
 }
 
-// A payload that was repaired for too long is given up; its number travels on.
+// A payload that was lost for too long is given up. Only its message number is still sent.
 func TestScriptTombstone(t *testing.T) {
 	for class, limit := range map[Class]time.Duration{Datagram: giveUpDatagram, Stream: giveUpStream} {
 		s := newScript(t, 3)
@@ -192,9 +190,9 @@ func TestScriptTombstoneArrives(t *testing.T) {
 	}
 }
 
-// Whatever the peer acknowledges and whatever is lost: the books agree, and no
-// more is in flight than the window and a train, but for probes of the tail and
-// acknowledgements that ask for one.
+// Whatever the peer acknowledges and whatever is lost, the state stays consistent. The
+// bytes in flight exceed the window by at most one train, apart from tail probes and from
+// acknowledgements with a PING.
 func TestScriptWindowBound(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := newScript(t, 3)
@@ -211,7 +209,7 @@ func TestScriptWindowBound(t *testing.T) {
 	})
 }
 
-// step lets something happen that can happen to a Conn.
+// step makes one random event happen to the Conn.
 func (s *script) step(r *rapid.T) {
 	s.left = rapid.IntRange(0, 100).Draw(r, "messages")
 	s.pin.on = rapid.IntRange(0, 2).Draw(r, "path")
@@ -233,7 +231,7 @@ func (s *script) step(r *rapid.T) {
 	}
 }
 
-// finish lets the peer acknowledge everything: then nothing is left.
+// finish makes the peer acknowledge everything, and checks that nothing is left in flight.
 func (s *script) finish(r *rapid.T) {
 	s.left = 0
 	s.ackAll(s.c.recovery.out.next, nil)
@@ -245,7 +243,7 @@ func (s *script) finish(r *rapid.T) {
 	s.wantSound(r)
 }
 
-// A peer that is who it says, and means ill.
+// An authenticated peer sends malicious frames.
 func TestScriptHostilePeer(t *testing.T) {
 	t.Run("messages far ahead", func(t *testing.T) {
 		s := newScript(t, 1)
@@ -301,7 +299,8 @@ func TestScriptHostilePeer(t *testing.T) {
 	})
 }
 
-// FuzzHandle: no plaintext makes a Conn panic or lose its books.
+// FuzzHandle checks that no decrypted packet makes a Conn panic, or makes its state
+// inconsistent.
 func FuzzHandle(f *testing.F) {
 	f.Add(wire.AppendMessage(wire.AppendPing(nil), 3, &Imm{}, []byte("x")), uint16(0))
 	f.Add(wire.AppendAck(nil, 2, 0, []wire.Record{{Slot: 0, Highest: 4, Below: 5}, {Slot: 1, Highest: 3, Below: ^uint64(0)}}, []uint64{6}), uint16(1))
@@ -324,7 +323,7 @@ func FuzzHandle(f *testing.F) {
 	})
 }
 
-// challenges returns how many were sent on path slot.
+// challenges returns how many challenges were sent on the path in the slot.
 func (s *script) challenges(slot uint16) (n int) {
 	for _, p := range s.sent {
 		if p.slot == slot && p.has(wire.KindChallenge) {
@@ -334,8 +333,8 @@ func (s *script) challenges(slot uint16) (n int) {
 	return n
 }
 
-// Acknowledgements that asked for an answer and got none, while no message waited,
-// are no reason to take the peer for silent when there are messages again.
+// While no message was in flight, acknowledgements with a PING had no answer. When there
+// are messages again, the peer must not count as silent because of that.
 func TestScriptUnansweredPingsAreNoSilence(t *testing.T) {
 	s := newScript(t, 2)
 	for range 1000 {
@@ -353,9 +352,10 @@ func TestScriptUnansweredPingsAreNoSilence(t *testing.T) {
 	}
 }
 
-// Copies are acknowledged. The packets that carried the same messages first are lost,
-// and no later packet proves it. Nobody waits for these packets any more, so they must
-// not keep a small window full until the longest repair would be over.
+// The retransmissions of some messages are acknowledged. The packets that carried these
+// messages first are lost, and no later packet on their path proves it. No message depends
+// on these packets any more, so they must not fill a small window until the longest repair
+// time is over.
 func TestScriptCopiesThatNobodyWaitsForLeaveTheWindow(t *testing.T) {
 	s := newScript(t, 2)
 	first := s.send(4, 0)
@@ -381,9 +381,9 @@ func TestScriptCopiesThatNobodyWaitsForLeaveTheWindow(t *testing.T) {
 	s.wantSound(t)
 }
 
-// When all is sent, the messages on a slow path are sent again on another path,
-// although the slow path is still in use. As long as there is something new to send,
-// they are not sent again.
+// When all messages are sent, late messages on a slow path are sent again on another path,
+// although the slow path is still in use. As long as there are new messages, they are not
+// sent again.
 func TestScriptReinjection(t *testing.T) {
 	for _, more := range []bool{false, true} {
 		s := newScript(t, 3)
@@ -409,16 +409,15 @@ func TestScriptReinjection(t *testing.T) {
 	}
 }
 
-// A path that fell silent is not probed at once: packets in flight on it may still be
-// acknowledged, and if the path is slow because of a queue, a probe makes the queue
-// longer.
+// A path that fell silent is not probed at once: its packets in flight may still be
+// acknowledged. If a queue makes the path slow, a probe would make the queue longer.
 func TestScriptSuspectIsProbedAfterItsTime(t *testing.T) {
 	s := newScript(t, 3)
 	s.send(1, 0)
 	s.wait(time.Millisecond)
 	s.ack(got(1, s.send(1, 1)[0].pn))
 	p := s.c.paths.table[0]
-	s.fixed.window, s.left = s.c.recovery.inflight, 1 // it does not idle, so it makes no copies
+	s.fixed.window, s.left = s.c.recovery.inflight, 1 // a message waits, so no copies of late messages are sent
 	for p.state == PathActive {
 		s.wait(100 * time.Microsecond)
 	}

@@ -14,10 +14,9 @@ var (
 	seeds     = flag.Uint64("seeds", 12, "how many seeds TestSeeds runs")
 )
 
-// TestSeeds draws a network and its faults from a seed, lets both sides send
-// through them, then heals the network and wants everything settled: no message
-// twice, each delivered or given up, every payload given back, and the paths in
-// use again.
+// TestSeeds draws a network and its faults from a seed, and both sides send through this
+// network. Then the test repairs the network, and checks the result: each message was
+// delivered once or given up, every payload was released, and the paths are in use again.
 //
 //	go test ./srd -run TestSeeds -seed 7 -seeds 1
 func TestSeeds(t *testing.T) {
@@ -28,8 +27,8 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestRestartSeeds does the same while the processes of both sides are killed and
-// started again. What was in flight then is gone, so that only progress is wanted.
+// TestRestartSeeds does the same while the processes of both sides are killed and started
+// again. Messages in flight at a restart are lost, so the test checks only for progress.
 func TestRestartSeeds(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		if runRestarts(t, seed); t.Failed() {
@@ -87,12 +86,12 @@ func runSeed(t *testing.T, seed uint64) {
 	wantProgress(t, seed, p)
 }
 
-// drawLinks draws one to six links, all bad in some way.
+// drawLinks draws one to six links, each with some fault.
 func drawLinks(rng *rand.Rand) (v []*link) {
 	for range 1 + rng.IntN(6) {
 		l := &link{delay: time.Duration(rng.Int64N(int64(10 * time.Millisecond))), limit: 20 * time.Millisecond}
 		if rng.IntN(3) > 0 {
-			// Slower, and its queue would be shorter than the least window.
+			// On a slower link the queue would be shorter than the least window.
 			l.rate = (5 + 50*rng.Float64()) * mbit
 		}
 		for _, chance := range []*float64{&l.loss, &l.dup, &l.swap, &l.flip} {
@@ -105,7 +104,7 @@ func drawLinks(rng *rand.Rand) (v []*link) {
 	return v
 }
 
-// disturb lets some links be dead and both sides send for a moment.
+// disturb makes some links fail, and both sides send for a moment.
 func disturb(p *pair, rng *rand.Rand) {
 	for _, l := range p.links {
 		l.dead[0] = rng.IntN(6) == 0
@@ -148,7 +147,7 @@ func wantSettled(t *testing.T, seed uint64, from, to *host) {
 	}
 }
 
-// wantProgress fails unless the healed network carries data, on all its paths.
+// wantProgress fails unless the repaired network carries data on all its paths.
 func wantProgress(t *testing.T, seed uint64, p *pair) {
 	h := p.host[0]
 	had := len(p.host[1].got)
@@ -158,7 +157,7 @@ func wantProgress(t *testing.T, seed uint64, p *pair) {
 	if n := len(p.host[1].got) - had; n < 990 {
 		t.Errorf("seed %d: %d messages of 1000 on the healed network", seed, n)
 	}
-	for range 4 { // the slowest probes come once a second
+	for range 4 { // the longest interval between probes is a second
 		h.src.left = 100
 		h.service()
 		p.run(time.Second, never)

@@ -17,21 +17,21 @@ type sender struct {
 	choice   *choice
 
 	bucket  pace.Bucket
-	limit   Limit     // why Next stopped last
-	stopped mono.Time // when it stopped; 0: it did not
-	pings   int       // acknowledgements since the last one that asked for an answer
+	limit   Limit     // why Next last stopped sending
+	stopped mono.Time // when Next stopped; 0: it sends
+	pings   int       // acknowledgements since the last one with a PING
 }
 
 const (
-	// minPayload is the least room at a packet's end that is used for a message. Less
-	// room is padded.
+	// minPayload is the least free space in a packet, in bytes, that is used for another
+	// message. Less space is padded.
 	minPayload = 64
-	// burstBytes is the number of bytes that may leave at once at any pace: 16 packets.
+	// burstBytes is the number of bytes that may leave at once at any pacing rate: 16 packets.
 	burstBytes = 16 * 1472
 )
 
 // newFirst reports whether new messages may be sent next, because no message waits for a
-// repair or for its second copy.
+// retransmission or for its second copy.
 func (sd *sender) newFirst() bool {
 	return sd.recovery.out.retx.len() == 0 && sd.choice.steering.copies == copies{}
 }
@@ -115,7 +115,7 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 		m.tries++
 	}
 	if sd.recovery.timer.probes--; m.void || sd.recovery.timer.probes < 0 {
-		sd.recovery.timer.probes = 0 // a tombstone is in no hurry
+		sd.recovery.timer.probes = 0 // a tombstone is not urgent
 	}
 	switch {
 	case sd.recovery.timer.probes > 0:
@@ -151,9 +151,9 @@ func (sd *sender) nextData(now mono.Time, t *Train, src Source) bool {
 	sd.limit, sd.stopped = limit, now
 	switch {
 	case limit == LimitWindow || limit == LimitPaths,
-		// The pacer delays bursts even while the window has free room. So a delay by the
-		// pacer counts only if half of the window is used, because a larger window would
-		// not help otherwise (RFC 7661 section 3).
+		// The pacer delays bursts even if the window has much free room. A larger window would
+		// not help then. So a delay by the pacer counts as a limit only if half of the window is
+		// used (RFC 7661 section 3).
 		limit == LimitPacing && 2*sd.recovery.inflight >= sd.cfg.Control.Window():
 		sd.recovery.limited = now
 	}
@@ -200,28 +200,29 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 	return LimitData
 }
 
-// spend takes n bytes from the pacer's tokens. Bytes that were sent before the pace is
-// known take no tokens. Otherwise the sender would wait for the tokens of its first
-// window after the window was sent. The pacer does not delay repairs and copies. After
-// repairs and copies, new data waits for their tokens, but at most for the tokens of one
-// burst. So new data does not wait for all repairs of a long outage.
+// spend takes n bytes from the pacer's tokens. Bytes that were sent before the pacing rate
+// is known take no tokens. Otherwise the sender would have to wait later for the tokens of
+// its first window. The pacer does not delay repairs and copies. After repairs and copies,
+// new data waits for their tokens, but at most for the tokens of one burst. So new data
+// does not wait for all repairs of a long outage.
 func (sd *sender) spend(n int) {
 	if sd.cfg.Control.Rate() > 0 && sd.bucket.Tokens() > -burstBytes {
 		sd.bucket.Spend(n)
 	}
 }
 
-// bunchMost is the number of packets for which a train waits if the hosts are late by a
-// granule. Each train costs a late host a wake-up, a few system calls and an
-// acknowledgement. A late host handles all packets of a granule together anyway.
+// bunchMost is the least number of packets of a train if the lateness of the hosts is
+// mono.Granularity. Each train costs a host a wake-up, a few system calls and an
+// acknowledgement. Such a host handles all packets that arrive within its lateness together
+// anyway.
 const bunchMost = 4
 
 // before returns the number of bytes that the window and the pacer must allow before a
-// train from src is sent. The last packet of the train does not count. If the result is
-// 0, one allowed byte is enough to send the train. If the hosts are late, a train waits
-// for bunchMost packets or for half of the window. The train waits only if src has that
-// many packets, and if an acknowledgement will come. TCP also defers a segment until more
-// of the window is open.
+// train from src is sent, without the last packet of the train. If the result is 0, one
+// allowed byte is enough to send a train. If the lateness of the hosts is mono.Granularity,
+// a train waits until bunchMost packets or half of the window are allowed. It waits only if
+// src has that many packets, and if packets in flight will be acknowledged. TCP also defers
+// a segment until more of the window is open.
 func (sd *sender) before(src Source) int {
 	if !sd.hostsLate() || sd.recovery.inflight == 0 {
 		return 0
@@ -233,8 +234,8 @@ func (sd *sender) before(src Source) int {
 	return before
 }
 
-// trainPackets returns the largest number of packets of a train. The limits of a train
-// are the pacing rate times hosts.train, the window, and the pacer's tokens.
+// trainPackets returns the largest allowed number of packets of a train. The limits are the
+// pacing rate times hosts.train(), the free part of the window, and the pacer's tokens.
 func (sd *sender) trainPackets(rate float64, budget, burst int) int {
 	n := 1 + int(rate*sd.hosts.train().Seconds())/sd.paths.packet
 	n = min(n, 1+max(0, sd.bucket.Tokens())/sd.paths.packet, 1+budget/sd.paths.packet)
@@ -278,8 +279,8 @@ func (sd *sender) fill(t *Train, p *path, most int, src Source) {
 }
 
 // pack appends MESSAGE frames to the packet of t that begins at the offset `from`, and
-// leaves `spare` bytes free. If `full` is true, the packet has no more room. If `full` is
-// false, src has no more messages for the packet.
+// leaves `spare` bytes free. The result `full` means that the packet has no more room.
+// Otherwise src has no more messages for this packet.
 func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
 	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(t.at) - spare
 	for !sd.recovery.out.full() {
@@ -295,9 +296,8 @@ func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Sou
 			return b, false
 		}
 		if sd.recovery.out.empty() {
-			// Earlier probe timeouts concern packets without a message, such as an
-			// acknowledgement with a PING. These timeouts are no evidence about the path
-			// of the new message.
+			// Earlier probe timeouts were for packets without a message, such as an acknowledgement
+			// with a PING. They are no evidence about the path of the new message.
 			sd.recovery.timer.backoff = 0
 		}
 		n := sd.recovery.out.push(m, t.at)
@@ -311,7 +311,8 @@ func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Sou
 	return b, false
 }
 
-// nextPing sends a ping on a far path, to measure the path's length and to test the path.
+// nextPing sends a PING on a far path, to measure the path's length and to test whether it
+// works.
 func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 	p := sd.choice.ping
 	sd.choice.ping = nil
@@ -323,11 +324,11 @@ func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 	return true
 }
 
-// nextProof sends an acknowledgement under the keys of a handshake that this end began.
-// The peer uses these keys only after it has received a packet under them. Without such a
-// packet the peer would soon begin a session of its own. The acknowledgement is needed if
-// there is no other packet to send, or only packets to an address that the peer has left.
-// The previous keys may have expired during the handshake.
+// nextProof sends an acknowledgement under the keys of a handshake that this end began. The
+// peer uses these keys only after it has received a packet under them. Without such a
+// packet the peer would soon begin a session of its own. This acknowledgement is needed if
+// there is no other packet to send under the keys, or only packets to an address that the
+// peer has left.
 func (sd *sender) nextProof(t *Train) bool {
 	e := sd.keys.send
 	if !e.initiator || e.proven || e.heard {
@@ -343,6 +344,6 @@ func (sd *sender) nextProof(t *Train) bool {
 	return true
 }
 
-// ackShare: an acknowledgement may take a quarter of a packet with new messages. A longer
+// ackShare: an acknowledgement may take 1/ackShare of a packet with new messages. A longer
 // acknowledgement, which reports many gaps, is sent in its own packet.
 const ackShare = 4

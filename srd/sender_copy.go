@@ -17,7 +17,7 @@ func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 		}
 	}
 	if !set.Has(int(what.first)) || set.Len() < 2 || sd.recovery.silent() {
-		return false // repair takes care if the first path has just failed
+		return false // if the first path has just failed, a retransmission repairs the loss
 	}
 	for ; what.from < what.to; what.from++ {
 		if !sd.copies(what.from) {
@@ -45,10 +45,10 @@ func (sd *sender) copies(n uint64) bool {
 	return sd.recovery.out.open(n) && !sd.recovery.out.at(n).void && sd.choice.steering.doubled.Doubles(sd.recovery.out.at(n).m.Twice)
 }
 
-// copyPacket appends a packet for p with copies of successive messages, the first ones
-// from number n up to number `to`-1. The result of copyPacket is the number of the next
-// message to copy. The record of each message still refers to its first packet. If the
-// first packet is lost and the copy has not arrived, the message is repaired.
+// copyPacket appends a packet for p with copies of as many messages as fit, from number n
+// to number `to`-1. The result is the number of the next message to copy. The outbox entry
+// of each message still refers to its first packet. If the first packet is lost and the
+// copy has not arrived, the message is repaired.
 func (sd *sender) copyPacket(t *Train, p *path, n, to uint64) uint64 {
 	for n < to && !sd.copies(n) {
 		n++

@@ -4,27 +4,28 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// When all messages have been sent, the connection may wait for only a few packets. These
-// packets are in the queue of a slow link, or are lost without a later packet that proves
-// the loss. The window has room in this state. So the messages of late packets are sent
-// once more on another path. MPTCP calls such copies opportunistic retransmission, or
-// reinjection (Raiciu et al., NSDI 2012, section 4.2). A copy declares no packet lost.
-// The receiver drops the second copy of a message.
+// When all messages have been sent, the connection may wait for only a few last
+// acknowledgements. Their packets are in the queue of a slow link, or are lost without a
+// later packet that proves the loss. In this state the window has room, so the messages of
+// late packets are sent once more on another path. MPTCP calls such copies opportunistic
+// retransmission, or reinjection (Raiciu et al., NSDI 2012, section 4.2). A copy declares
+// no packet lost. The receiver drops the second copy of a message.
 //
 // Copies take capacity from other traffic. So copies have a budget, as hedged requests do
 // (Dean and Barroso, "The Tail at Scale", CACM 2013). The budget pays for one copy per
-// copyEvery acknowledged messages. The budget can grow to 32 copies, enough for a first
+// copyEvery acknowledged messages. The budget is at most 32 copies, enough for a first
 // window on a failed path.
 const (
 	copyEvery  = 32
 	copiesMost = 32 * copyEvery
-	// copyLook is the number of the oldest messages that are searched for late ones. Late
-	// messages are old, and a search takes at most as long as sending a train.
+	// copyLook is the number of messages, from the oldest on, that are searched for late ones.
+	// Late messages are among the oldest, and such a search takes at most as long as sending a
+	// train.
 	copyLook = 128
 )
 
-// mayCopy reports whether no other packet is to be sent, and the budget and the window
-// have room for a copy.
+// mayCopy reports whether there is no other packet to send, and whether the budget and the
+// window have room for a copy.
 func (sd *sender) mayCopy() bool {
 	return sd.idling() && sd.recovery.copies >= copyEvery && sd.recovery.inflight < sd.cfg.Control.Window() &&
 		sd.recovery.out.retx.len() == 0 && sd.recovery.timer.backoff == 0
@@ -53,7 +54,7 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 			rc.copies -= copyEvery
 			sd.stats.Reinjected++
 			if rc.out.open(n) && rc.out.at(n).wants {
-				rc.copies -= copyEvery // it goes on two paths at once
+				rc.copies -= copyEvery // this message is sent on two paths at once
 			}
 			return true
 		default:

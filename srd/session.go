@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// session runs the handshakes of a connection, and contains the keys of its sessions.
+// session runs the handshakes of a connection, and holds the keys of its sessions.
 type session struct {
 	keyring
 	paths    *paths
@@ -17,7 +17,7 @@ type session struct {
 
 	reserved holding // addresses of the peer for which this host reserves handshake time
 	calls    calls
-	callAt   mono.Time // time of the next handshake even with nothing to send; 0: not planned
+	callAt   mono.Time // time of the next handshake, even without a message to send; 0: none is planned
 	stamper  *handshake.Stamper
 	replay   handshake.Replay
 	out      []rawPacket
@@ -39,12 +39,12 @@ type response struct {
 	mac   [16]byte // mac1 of the initiation
 	index uint32   // our receiver index
 	b     []byte
-	left  int     // how many more copies from known addresses of the peer are answered
-	again int     // how many more cookie replies are answered
-	on    []Tuple // the first tuples that the response went to
+	left  int     // number of further copies from known addresses of the peer that get the response
+	again int     // number of further cookie replies after which the response is sent again
+	on    []Tuple // the first tuples to which the response was sent
 
-	copies limiter // limits the answers to all other copies
-	more   bool    // the response went to more tuples than the field on lists
+	copies limiter // limits the responses to all other copies
+	more   bool    // the response was sent to more tuples than those in `on`
 }
 
 // went reports whether the response with the receiver index `index` was sent to t, and
@@ -53,8 +53,8 @@ func (r *response) went(t Tuple, index uint32) (there, sole bool) {
 	return r.index == index && slices.Contains(r.on, t), !r.more && soleAddr(r.on).IsValid()
 }
 
-// answers reports whether a packet from a tuple may be a reply to the response with this
-// receiver index.
+// answers reports whether a packet on the tuple `from` may be a reply to the response with
+// this receiver index.
 func (r *response) answers(index uint32, from Tuple) bool {
 	return r.b != nil && r.index == index && anyReaches(r.on, from)
 }
@@ -79,18 +79,18 @@ func soleAddr(tuples []Tuple) (a netip.Addr) {
 
 // Timing of handshakes.
 const (
-	retryFirst = 250 * time.Millisecond // doubles, with jitter
+	retryFirst = 250 * time.Millisecond // first interval between attempts; it doubles, with jitter
 	retryMost  = 5 * time.Second
-	// giveUpAttempts is how many attempts are made, over about 90 s, before the messages that
+	// giveUpAttempts is the number of attempts, over about 90 s, after which the messages that
 	// wait for a session are given up.
 	giveUpAttempts = 22
-	// greetAttempts is how many attempts a greeting has. They take some 2 s. A peer that is
-	// there has answered by then, and a peer that comes later greets us.
+	// greetAttempts is the number of attempts of a greeting. They take some 2 s. A peer that
+	// runs has responded by then, and a peer that starts later greets us.
 	greetAttempts = 3
 	// hellos is the number of paths on which an initiation is sent at once. With several
 	// paths, a dead first path does not stop the tunnel.
 	hellos = 8
-	// echoes is the number of answered copies of one initiation from known addresses of
-	// the peer. The response to a copy is sent on the path of the copy.
+	// echoes is the number of copies of one initiation, from known addresses of the peer, that
+	// get a response. The response to a copy is sent on the path of the copy.
 	echoes = 8
 )

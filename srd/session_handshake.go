@@ -7,17 +7,17 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// copyLimit limits the answers to all other copies of one initiation. An observer who sees an
-// initiation can send copies of it from many addresses, and the copies may arrive before the
-// original. If only the first few were answered, a peer at an unknown address would get no
-// answer. An answer to a copy costs no cryptography, and the address that sent the copy pays for
-// it (docs/transport.md, U5).
+// copyLimit limits the responses to copies of one initiation from other addresses. An observer
+// who sees an initiation can send copies of it from many addresses, and they may arrive before
+// the original. If only the first few copies got a response, a peer at an unknown address might
+// get none. A response to a copy costs no cryptography, and is charged to the credit of the
+// copy's source address (docs/transport.md, U5).
 var copyLimit = limit{rate: 1000, burst: copyBurst}
 
 const copyBurst = 64
 
-// call makes the first attempt of a handshake. With a peer that has lied or uses another
-// protocol, call() begins no handshake before the end of the peer's wait.
+// call makes the first attempt of a handshake. If the peer has recently lied or uses another
+// protocol, call() begins no handshake until the wait for that peer is over (liar, foreign).
 func (s *session) call(now mono.Time) {
 	if s.liar.waits(now) {
 		s.callAt = s.liar.until
@@ -51,9 +51,9 @@ func (s *session) initiate(now mono.Time) {
 	}
 }
 
-// hurry sends an initiation with a new cookie. A cookie is valid only on the path on
-// which it was received. On another path a copy of the initiation without a valid cookie
-// might arrive first, and the peer would examine that copy.
+// hurry sends an initiation with a new cookie to a single tuple. A cookie is valid only on the
+// path on which it was received. If copies were sent on other paths, such a copy, without a
+// valid cookie, might arrive first, and the peer would examine that copy.
 func (s *session) hurry(now mono.Time, to Tuple) {
 	if a, ok := s.attempt(now, []Tuple{to}, s.stamper.Token(now), s.calls.tries-1); ok {
 		s.calls.follow(a)
@@ -62,8 +62,8 @@ func (s *session) hurry(now mono.Time, to Tuple) {
 
 // attempt sends an initiation to the tuples in `targets`. Without a token the initiation
 // contains the time of day. The argument `before` is the number of earlier attempts, and the
-// wait for an answer doubles with each of them. The wait is the same if Config.Afford allowed
-// none of the attempt's packets.
+// wait for a response doubles with each of them. The wait is the same even if Config.Afford
+// refused all packets of the attempt.
 func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
 	s.stamps(s.cfg.Remote).Expire(now)
 	local := s.self.reserve()
@@ -95,8 +95,8 @@ func (s *session) stamps(remote handshake.PublicKey) *handshake.Stamper {
 	return s.stamper
 }
 
-// targets returns the tuples for the next initiation. At most half of the tuples are
-// validated paths. The other tuples are the configured ones in turn.
+// targets returns the tuples for the next initiation. At most half of them are tuples of
+// validated paths. The others are the configured tuples in turn.
 func (s *session) targets() []Tuple {
 	var v []Tuple
 	add := func(t Tuple) {
@@ -123,11 +123,11 @@ func (s *session) targets() []Tuple {
 	return v
 }
 
-// handleCookie handles a cookie reply to one of our attempts, or to our response. A
-// cookie reply does not authenticate its sender. So the reply must come from a tuple to
-// which the attempt or response was sent. A cookie reply has little effect except for the
-// cookie. An attempt continues, with at most one hurried attempt beside it. A response is
-// sent once more, to the same tuple.
+// handleCookie handles a cookie reply to one of our attempts, or to our response. A cookie
+// reply does not authenticate its sender. So it must come from a tuple to which the attempt or
+// response was sent, and apart from the stored cookie it has little effect. After a cookie for
+// an attempt, the attempt continues, with at most one hurried attempt in addition. After a
+// cookie for a response, the response is sent once more, to the same tuple.
 func (s *session) handleCookie(now mono.Time, from Tuple, msg []byte) {
 	index, _ := handshake.ReceiverIndex(msg)
 	a, answer := s.calls.find(index), s.last.answers(index, from)
@@ -146,8 +146,8 @@ func (s *session) handleCookie(now mono.Time, from Tuple, msg []byte) {
 	}
 }
 
-// answerAgain sends our newest response once more, with the cookie. The cookie reply had
-// n bytes.
+// answerAgain sends our newest response once more, with the cookie. The argument n is the size
+// of the cookie reply in bytes.
 func (s *session) answerAgain(now mono.Time, to Tuple, n int) {
 	if s.last.again == 0 {
 		s.drop(DropHandshakeCopy)
@@ -157,10 +157,9 @@ func (s *session) answerAgain(now mono.Time, to Tuple, n int) {
 	s.reply(now, to, n, s.stamper.Restamp(s.last.b))
 }
 
-// handleInitiation answers an initiation that the endpoint has decrypted. If tokenOK is
-// set, the initiation has a valid, fresh token. The result `stale` means that the initiation is
-// not newer than earlier initiations. The caller may send a cookie to the sender of a stale
-// initiation.
+// handleInitiation responds to an initiation that the endpoint has decrypted. If tokenOK is
+// true, the initiation has a valid, fresh token. If the initiation is not newer than earlier
+// ones, the result `stale` is true, and the caller may send a cookie to its sender.
 func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Incoming, msg []byte, tokenOK bool) (stale bool) {
 	if s.liar.waits(now) {
 		s.drop(DropLiar)
@@ -199,8 +198,8 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 	return false
 }
 
-// handleCopy answers a copy of the newest initiation, on another path, with the same
-// response. The result is true if msg was a copy.
+// handleCopy responds to a copy of the newest initiation, on the path of the copy, with the
+// same response. The result is true if msg is such a copy.
 func (s *session) handleCopy(from Tuple, msg []byte) bool {
 	l := &s.last
 	if l.b == nil || l.mac != handshake.MAC1(msg) {
@@ -233,12 +232,12 @@ func (s *session) nextHandshake(t *Train) bool {
 	return true
 }
 
-// mostRaw bounds the handshake queue. The queue has room for initiations on hellos paths,
-// and for the answers to one initiation and all its copies.
+// mostRaw bounds the handshake queue. It has room for initiations on hellos paths, and for the
+// responses to one initiation and all its copies.
 const mostRaw = 2*hellos + echoes + copyBurst + 1
 
-// respond sends our response to the source of an initiation of n bytes. The n bytes pay
-// for the response (docs/transport.md, U5).
+// respond sends our response to the source of an initiation of n bytes. These n bytes add to
+// the credit to which the response is charged (docs/transport.md, U5).
 func (s *session) respond(now mono.Time, to Tuple, n int) {
 	l := &s.last
 	switch {
@@ -250,8 +249,8 @@ func (s *session) respond(now mono.Time, to Tuple, n int) {
 	}
 }
 
-// reply queues handshake packet b for the source of a packet of n bytes. If the queue
-// is full, or the address has not sent enough bytes to pay for b, reply() returns false.
+// reply queues handshake packet b for the source of a packet of n bytes. If the queue is full,
+// or the credit of the address is not enough for b, reply() returns false.
 func (s *session) reply(now mono.Time, to Tuple, n int, b []byte) bool {
 	s.paths.candidates.Earn(now, to.Remote.Addr(), n, s.paths.trusts)
 	if len(s.out) >= mostRaw {
@@ -265,12 +264,12 @@ func (s *session) reply(now mono.Time, to Tuple, n int, b []byte) bool {
 	return true
 }
 
-// fresh reports whether the peer may have sent an arriving initiation before it received
-// a packet under the keys of our newest session. A true result requires that this end
-// began the session and the peer has not used it yet. The peer's answer may have
-// overtaken its own initiation. After the first packet under the new keys, the peer drops
-// its own attempt and uses our session. If the peer has not used our session for deadAfter, the
-// initiation may begin a new handshake, so fresh() returns false.
+// fresh reports whether the peer may have sent an arriving initiation before it received a
+// packet under the keys of our newest session. The result is true only if this end began that
+// session and the peer has not used it yet: the peer's response may have overtaken its own
+// earlier initiation. After the first packet under the new keys, the peer drops its own attempt
+// and uses our session. If the peer has not used our session within deadAfter, fresh() returns
+// false, because the initiation may begin a new handshake.
 func (s *session) fresh(now mono.Time) bool {
 	return s.send != nil && s.send.initiator && !s.send.heard && now.Sub(s.send.created) < deadAfter
 }

@@ -19,16 +19,16 @@ const (
 	previousLife = 5 * time.Second
 )
 
-// keyLife is the age at which the initiator or the responder renews keys, and the age at
-// which keys expire. The responder renews at a greater age than the initiator, so that only
-// one end begins a handshake.
+// keyLife holds the ages and packet counts at which keys are renewed and at which they
+// expire. The responder renews at a greater age than the initiator, so that only one end
+// begins a handshake.
 type keyLife struct {
 	renew, renewResponse, reject time.Duration
 	renewPackets, rejectPackets  uint64
 }
 
-// leastKeyLife is more than idleAfter. A handshake counts as traffic from the peer, so more
-// frequent handshakes would keep an idle connection busy for ever.
+// leastKeyLife is longer than idleAfter. A handshake counts as traffic from the peer, so
+// with a shorter life each renewal would cause the next one on an idle connection.
 const leastKeyLife = idleAfter + 2*time.Second
 
 // keyLimits returns the age and the number of packets after which keys are renewed. The
@@ -37,23 +37,23 @@ func keyLimits(age time.Duration, packets uint64) (time.Duration, uint64) {
 	return max(leastKeyLife, cmp.Or(age, rekeyAfter)), cmp.Or(packets, rekeyPackets)
 }
 
-// keyring is the keys that seal packets, and all keys that still open packets.
+// keyring holds the keys that seal packets, and all keys that still open packets.
 type keyring struct {
 	*env
 	self self
 
 	send *epoch // seals packets; nil: no session
 	prev *epoch // replaced, still opens packets
-	next *epoch // made as responder; we do not use it before the initiator does
-	// The epoch `other` is older than the epoch `next`. The initiator has used neither of
-	// the two yet.
+	next *epoch // made as responder; not used for sending before the initiator uses it
+	// The epoch `other` was also made as responder, before `next`. The initiator has used
+	// neither of the two yet.
 	other *epoch
 
 	incarnation uint64 // the peer's
 	met         bool   // the incarnation is known
 }
 
-// count counts a packet of `size` bytes against the keys in use.
+// count counts a packet of `size` bytes towards the packet limit of the keys in use.
 func (v *keyring) count(size int) {
 	v.send.sent += (uint64(size) + packetUnit - 1) / packetUnit
 }
@@ -63,13 +63,13 @@ type epoch struct {
 	keys      *SendKeys
 	recv      *RecvKeys
 	created   mono.Time
-	called    mono.Time // if we began it: when the initiation went out
+	called    mono.Time // if this end is the initiator: when the initiation was sent
 	dies      mono.Time // when replaced keys expire; 0: not replaced
 	initiator bool
 	heard     bool   // the peer has used them
-	proven    bool   // if we began it: the peer was sent a packet that shows that we have the keys
+	proven    bool   // if this end is the initiator: a packet under the keys was sent to the peer
 	crossed   bool   // made as responder for an initiation that crossed ours in the network
-	sent      uint64 // packets that the keys have sealed, in packetUnits
+	sent      uint64 // packets that the keys have sealed, in units of packetUnit bytes
 	cipher    handshake.Cipher
 	peer      uint64 // the peer's incarnation
 	features  uint8  // the peer's
@@ -100,7 +100,7 @@ func (v *keyring) accepts(now mono.Time, k *RecvKeys) bool {
 	return false
 }
 
-// newEpoch makes the keys of a finished handshake and publishes the receiving half.
+// newEpoch makes the keys of a finished handshake, and publishes those that open packets.
 func (v *keyring) newEpoch(now mono.Time, r *handshake.Result, initiator bool) *epoch {
 	seal, err1 := r.Cipher.New(r.Send.Key)
 	open, err2 := r.Cipher.New(r.Recv.Key)
@@ -142,8 +142,8 @@ func (v *keyring) retire(e **epoch) {
 	}
 }
 
-// stranger reports whether an unconfirmed handshake may be with another incarnation of
-// the peer. The packet numbers of another incarnation begin at 0.
+// stranger reports whether an unconfirmed handshake may be with another incarnation of the
+// peer, whose packet numbers begin at 0.
 func (v *keyring) stranger() bool {
 	for _, e := range []*epoch{v.next, v.other} {
 		if e != nil && v.met && e.peer != v.incarnation {

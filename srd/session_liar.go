@@ -7,17 +7,17 @@ import (
 )
 
 // A peer that acknowledges packets without receiving them must wait for its next session.
-// An honest program never lies, and a faulty program gains nothing by a new session at
-// once.
+// An honest peer never does this, and for a faulty program an immediate new session would
+// be useless.
 const (
-	// liarFirst is the first wait, equal to the wait of a restarted peer for our call
-	// (deadAfter).
+	// liarFirst is the first wait. It is equal to deadAfter, the time after which this end
+	// begins a handshake with a silent peer.
 	liarFirst = 500 * time.Millisecond
 	// liarMost is the longest wait, so short that a corrected program soon gets a
 	// session.
 	liarMost = 64 * time.Second
-	// If a peer does not lie for liarForgiven after a wait, its next wait is liarFirst
-	// again. Two generations of keys last liarForgiven.
+	// If a peer does not lie for liarForgiven after a wait, its next wait is liarFirst again.
+	// The value is the life of two generations of keys.
 	liarForgiven = 2 * rekeyAfter
 )
 

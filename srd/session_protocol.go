@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// foreignWait is the time for which this end begins no further handshake with a peer
-// that uses another protocol. It is equal to the longest time between two attempts.
+// foreignWait is the time for which this end begins no further handshake with a peer that
+// uses another protocol. It is equal to retryMost, the longest time between two attempts.
 const foreignWait = retryMost
 
 // refuse ends a handshake with a peer that uses another protocol. If no earlier session

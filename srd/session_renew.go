@@ -14,18 +14,18 @@ func (s *session) begin(now mono.Time, e *epoch) {
 		s.prev.dies = now.Add(max(previousLife, 3*s.recovery.pto()))
 	}
 	s.foreign = foreign{}
-	e.proven = s.since == 0 // path challenges show the peer that we have the very first keys
+	e.proven = s.since == 0 // for the very first keys no proof is needed, because path challenges are sent under them
 	s.since = now
 	s.lastHeard = now
 	s.recovery.timer.backoff = 0
 }
 
-// keeps reports whether the session in use stays although the initiator has confirmed e,
-// an epoch that this end made as responder. If our initiation crossed the initiator's,
-// both ends must keep the same session. In this case the session of the end with the
-// smaller public key stays. If our initiation was sent long after this end had made e,
-// our session is newer and stays. The peer's packets under e are then accepted like
-// packets under replaced keys.
+// keeps reports whether the session in use stays, although the peer has confirmed e, an
+// epoch that this end made as responder. If our initiation crossed the peer's in the
+// network, both ends must keep the same session: the one that the end with the smaller
+// public key began. If our initiation was sent long after this end had made e, our session
+// is newer and stays. The peer's packets under e are then accepted like packets under
+// replaced keys.
 func (s *session) keeps(e *epoch) bool {
 	switch {
 	case s.send == nil || !s.send.initiator:
@@ -45,11 +45,11 @@ func (s *session) first() bool {
 	return bytes.Compare(own[:], remote[:]) < 0
 }
 
-// concede takes a session that the peer began into use, although our session seemed
-// newer, because the peer has just used its keys k. A peer that was stopped may have
+// concede replaces our session with one that the peer began, if the peer has just used the
+// keys k of the latter. Our session seemed newer. But a peer that was stopped may have
 // begun its session after it had received our later initiation. The peer has had the keys
-// of our session for deadAfter. The peer would use our session if that were newer at its
-// end too.
+// of our session for deadAfter, and would use them if our session were newer at its end,
+// too.
 func (s *session) concede(now mono.Time, k *RecvKeys) {
 	e := s.prev
 	if e == nil || e.recv != k || !e.crossed || s.send == nil || s.send.heard || now.Sub(s.send.created) < deadAfter || s.first() {
@@ -70,8 +70,8 @@ func (s *session) closeSession(now mono.Time) {
 	}
 }
 
-// expire deletes keys that are too old, and renews the keys in use before they are too
-// old. The result is true if the keys in use were deleted.
+// expire deletes keys that are too old, and begins a handshake before the keys in use are
+// too old. The result is true if the keys in use were deleted.
 func (s *session) expire(now mono.Time) (ended bool) {
 	if e := s.prev; e != nil && now >= e.dies {
 		s.retire(&s.prev)
@@ -85,7 +85,8 @@ func (s *session) expire(now mono.Time) (ended bool) {
 	return e != nil && s.renew(now, e)
 }
 
-// calling reports, once, that a planned handshake is due.
+// calling reports whether a planned handshake is due. It reports each planned handshake
+// once.
 func (s *session) calling(now mono.Time) bool {
 	if s.callAt == 0 || now < s.callAt {
 		return false
@@ -124,7 +125,7 @@ func (s *session) callAgain(now mono.Time) {
 		if s.cfg.Keepalive == 0 {
 			return
 		}
-		s.calls.tries /= 2 // the longest wait between attempts stays
+		s.calls.tries /= 2 // keeps the longest wait between attempts
 	}
 	s.initiate(now)
 }

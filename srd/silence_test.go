@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// paths returns on which paths the message `number` went, in the packets sent after the
-// first `from`.
+// paths returns the path slots of the packets with the message `number`, after the first
+// `from` packets.
 func (s *script) paths(from int, number uint32) (v []uint16) {
 	for _, p := range s.sent[from:] {
 		if slices.Contains(p.numbers(), number) {
@@ -17,15 +17,15 @@ func (s *script) paths(from int, number uint32) (v []uint16) {
 	return v
 }
 
-// A lost message is sent again on a path on which something has arrived since. It is not
-// sent on one of the many paths of which nothing is known.
+// A lost message is sent again on a path with an acknowledgement since its transmission,
+// not on one of the many paths without one.
 func TestScriptRepairGoesWhereThePeerWasHeard(t *testing.T) {
 	s := newScript(t, 8)
 	for range 10 {
 		v := s.send(3, 1)
 		other := s.send(1, 6)
 		s.ack(got(6, other[0].pn))
-		s.pin.on = 3 // what the policy would like
+		s.pin.on = 3 // the path that the policy would choose
 		from := len(s.sent)
 		s.ack(got(1, v[1].pn, v[2].pn))
 		if on := s.paths(from, v[0].numbers()[0]); len(on) != 1 || on[0] != 6 {
@@ -35,8 +35,8 @@ func TestScriptRepairGoesWhereThePeerWasHeard(t *testing.T) {
 	}
 }
 
-// A message's paths fall silent one after the other. That is no reason to give the message
-// up.
+// A message is not given up if the paths on which it was sent fall silent one after the
+// other.
 func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
 	s := newScript(t, 20)
 	number := s.send(1, 0)[0].numbers()[0]
@@ -54,8 +54,8 @@ func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
 	}
 }
 
-// Nothing is heard any more. The oldest message is tried on one other path, then on
-// several at once, no path twice, and not on more than half of all paths. After the
+// The peer has fallen silent. The oldest message is sent again on one other path, then on
+// several at once. No path is used twice, and at most half of all paths are used. After the
 // message is given up, its number is sent on one path at a time.
 func TestScriptTailProbesWiden(t *testing.T) {
 	s := newScript(t, 12)

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// What may not grow: a law comes in when another goes (docs/transport.md).
+// These limits must not grow: for a new law, another law must be removed
+// (docs/transport.md).
 const (
 	codeMost     = 7070 // lines with code of srd, cc and internal
 	constantMost = 280

@@ -10,7 +10,7 @@ import (
 )
 
 // Tests and simulations in other packages can use only the exported methods of a
-// connection. The hooks of package inspect check its internal state.
+// connection. The hooks in package inspect allow them to check its internal state.
 func init() {
 	inspect.Sound = func(c any) error { return sound(c.(*Conn)) }
 	inspect.Within = func(c any) error { return within(c.(*Conn)) }
@@ -69,13 +69,14 @@ func within(c *Conn) error {
 	return nil
 }
 
-// debtMost is the largest debt of the pacer without second copies: the repairs of a
-// burst, and two packets. With second copies the debt may be a whole train more.
+// debtMost is the largest token debt of the pacer without second copies, in bytes: the
+// retransmissions of a burst, and two packets. With second copies the debt may be a whole
+// train more.
 const debtMost = burstBytes + 2*MaxPacket
 
-// soundTimers checks that a due acknowledgement wakes the connection, and that the
-// pacer's debt is within its bound. The oldest message must be old enough for the number
-// of tail probes.
+// soundTimers checks that a due acknowledgement sets a deadline, and that the pacer's token
+// debt is within its bound. It also checks that the oldest message is old enough for the
+// number of tail probes.
 func soundTimers(c *Conn) error {
 	if err := soundAck(c); err != nil {
 		return err
@@ -96,7 +97,7 @@ func soundTimers(c *Conn) error {
 	return nil
 }
 
-// soundAck checks that a waiting acknowledgement alone wakes the connection in time.
+// soundAck checks that a pending acknowledgement sets a deadline that is early enough.
 // Without the acknowledgement the peer would send its last packets again.
 func soundAck(c *Conn) error {
 	if c.receiver.ack.packets == 0 || !c.session.ready(c.env.clock) || c.sender.ackPath() == nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// sealer is both halves of one session's keys, and a train of full packets.
+// sealer holds the keys of one session for both directions, and a train of full packets.
 type sealer struct {
 	train  *Train
 	keys   *RecvKeys
 	nonce  Nonce
-	packet []byte // one packet as it travels
-	spoilt []byte // a copy to open
+	packet []byte // one sealed packet
+	spoilt []byte // a copy of it that open overwrites
 	pn     uint64
 }
 
@@ -38,10 +38,11 @@ func newSealer(t testing.TB, c handshake.Cipher, packets, size int) *sealer {
 	return s
 }
 
-// seal seals the train once more: what is sealed is only bytes.
+// seal seals the train once more. The train is sealed already, but to the cipher these are
+// only bytes.
 func (s *sealer) seal() { s.train.Seal() }
 
-// hold keeps the first packet for the method open().
+// hold stores the first packet for the method open().
 func (s *sealer) hold() {
 	s.seal()
 	s.packet = append([]byte(nil), s.train.Buf[:s.train.Size]...)
@@ -49,7 +50,7 @@ func (s *sealer) hold() {
 }
 
 func (s *sealer) open() bool {
-	copy(s.spoilt, s.packet) // opening is in place
+	copy(s.spoilt, s.packet) // opening overwrites the packet
 	_, ok := s.keys.Open(s.spoilt, &s.nonce)
 	return ok
 }
@@ -109,8 +110,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkSend is the transport's part of a window of 20 messages: trains built
-// and not sealed, and one acknowledgement taken.
+// BenchmarkSend measures the transport's work for a window of 20 messages: it builds the
+// trains without sealing them, and handles one acknowledgement.
 func BenchmarkSend(b *testing.B) {
 	s := newSending(b, 20e3)
 	b.SetBytes(windowPackets * 1420)
@@ -123,8 +124,8 @@ func BenchmarkSend(b *testing.B) {
 	}
 }
 
-// BenchmarkReceive is the transport's part of one packet with one message: taken,
-// handed on, and acknowledged when its turn comes.
+// BenchmarkReceive measures the transport's work for one packet with one message: it
+// handles the packet, delivers the message, and sends an acknowledgement when one is due.
 func BenchmarkReceive(b *testing.B) {
 	s := newReceiving(b, 1420, 1e3)
 	b.SetBytes(1420)

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// When the beginning of a train has arrived and its end not, a moment later, no later
-// packet is needed to prove that the end is lost. The path does not count as silent.
+// If the beginning of a train has arrived, and its end has still not arrived some time
+// later, the end is declared lost even without a later packet. The path does not count as
+// silent.
 func TestScriptTailOfATrain(t *testing.T) {
 	s := newScript(t, 3)
 	v := s.sendTrain(4, 1)
 	from := len(s.sent)
 	s.ack(got(1, v[0].pn, v[1].pn))
 	s.wait(1500 * time.Microsecond)
-	s.wantLost(1) // its acknowledgement may come with the next
+	s.wantLost(1) // the next acknowledgement may cover them
 	s.wait(time.Millisecond)
 	s.wantLost(1, v[2].pn, v[3].pn)
 	if n := s.resent(from, 1); len(n) != 2 {
@@ -25,8 +26,8 @@ func TestScriptTailOfATrain(t *testing.T) {
 	s.wantSound(t)
 }
 
-// A train of which nothing has arrived does not count as lost because of the train
-// before it.
+// If no packet of a train has arrived, the arrival of the previous train does not make it
+// lost.
 func TestScriptWholeTrainWaits(t *testing.T) {
 	s := newScript(t, 3)
 	v := s.send(2, 1)

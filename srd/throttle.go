@@ -8,17 +8,17 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// limit is a rate, and the number of tokens that a pause can save up.
+// limit is the rate of a token bucket, and the number of tokens that fit into it.
 type limit struct {
 	rate  float64 // tokens a second
 	burst float64
 }
 
-// limiter is a token bucket, full at its zero value. It refills continuously. With a count for
-// each second instead, the first sender in a second could take all tokens. It is not safe for
-// concurrent use.
+// limiter is a token bucket, which is full at its zero value. It refills continuously. With a
+// fixed number of tokens for each second instead, the first sender in a second could take them
+// all. It is not safe for concurrent use.
 type limiter struct {
-	spent float64 // tokens below the burst
+	spent float64 // number of tokens that are missing in the bucket
 	at    mono.Time
 }
 
@@ -38,7 +38,7 @@ func (v *limiter) take(now mono.Time, l limit) bool {
 // sourceBuckets is the number of limiters in a throttle. Sources in the same bucket share one.
 const sourceBuckets = 256
 
-// saltLife is how long two sources that share a bucket by chance go on sharing it.
+// saltLife is the longest time for which two sources share a bucket by chance.
 const saltLife = 10 * time.Second
 
 // throttle limits each of many sources. A source without the salt cannot choose a victim's
@@ -47,7 +47,7 @@ const saltLife = 10 * time.Second
 type throttle struct {
 	salt    uint64
 	salted  mono.Time
-	buckets *[sourceBuckets]limiter // nil: all full; most endpoints never use most throttles
+	buckets *[sourceBuckets]limiter // nil: all buckets are full; most endpoints never use most throttles
 }
 
 // stale reports whether a new salt is due.
@@ -55,7 +55,7 @@ func (v *throttle) stale(now mono.Time) bool {
 	return v.salted == 0 || now.Sub(v.salted) >= saltLife
 }
 
-// reset starts afresh under another salt, with all buckets full.
+// reset sets a new salt and fills all buckets.
 func (v *throttle) reset(now mono.Time, salt uint64) { *v = throttle{salt: salt, salted: now} }
 
 // address takes a token from the bucket of the address `a`.
@@ -82,7 +82,7 @@ func network(a netip.Addr) uint64 {
 	return n
 }
 
-// bucket mixes n with the salt.
+// bucket returns the number of the bucket for n, by a hash of n and the salt.
 func (v *throttle) bucket(n uint64) uint64 {
 	h := v.salt ^ n
 	// The finalizer of SplitMix64 (Steele et al., OOPSLA 2014).

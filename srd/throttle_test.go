@@ -18,7 +18,7 @@ func TestThrottleIsPerSource(t *testing.T) {
 			t.Fatalf("initiation %d", i)
 		}
 	}
-	// The same address as IPv6 writes it is the same source.
+	// The IPv4-mapped IPv6 form of an address is the same source.
 	if v.address(now, netip.AddrFrom16(a.As16()), sourceLimit) {
 		t.Error("the mapped address is another source")
 	}
@@ -36,7 +36,7 @@ func TestThrottleIsPerSource(t *testing.T) {
 	}
 }
 
-// A limiter admits a burst, and then its rate, at whatever times it is asked.
+// A limiter admits a burst, and then its rate, whatever the times of the calls are.
 func TestLimiterIsContinuous(t *testing.T) {
 	var v limiter
 	l := limit{rate: 10, burst: 5}
@@ -88,7 +88,7 @@ func TestThrottleByNetwork(t *testing.T) {
 	}
 }
 
-// Who shares a bucket with whom cannot be known in advance.
+// Without the salt it cannot be predicted which sources share a bucket.
 func TestThrottleSalt(t *testing.T) {
 	a, b := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	same := 0

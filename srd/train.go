@@ -19,9 +19,9 @@ type Train struct {
 	Tuple Tuple
 	Buf   []byte // the packets: plaintext after Next, encrypted after Seal
 	Size  int    // bytes of each packet but the last
-	Probe bool   // a path MTU probe: EMSGSIZE is an answer, not an error
+	Probe bool   // a path MTU probe: EMSGSIZE is a valid result, not an error
 
-	at    mono.Time // when all its packets are sent
+	at    mono.Time // time of sending of all its packets
 	nonce Nonce
 	keys  *SendKeys // nil: Buf is a handshake packet and complete
 	loans loans     // payloads that Seal copies
@@ -30,9 +30,9 @@ type Train struct {
 // NewTrain returns a train with room for the largest run.
 func NewTrain() *Train { return &Train{Buf: make([]byte, 0, MaxTrainBytes)} }
 
-// After Borrow, Seal and not Next copies the payloads of new messages with Shared owners.
-// Copying is half of the work of Next, which needs the connection's lock. Seal needs no
-// lock. In a train with Borrow, Buf is complete only after Seal. Borrow returns t.
+// After Borrow, the payloads of new messages with Shared owners are copied by Seal instead of
+// Next. Copying is half of the work of Next, which needs the connection's lock, while Seal
+// needs none. Buf is then complete only after Seal. Borrow returns t.
 func (t *Train) Borrow() *Train {
 	t.loans.wanted = true
 	return t
@@ -60,11 +60,11 @@ func (t *Train) Seal() {
 }
 
 func (t *Train) reset(tuple Tuple, k *SendKeys) {
-	t.loans.forget() // payloads lent to a train that was not sealed
+	t.loans.forget() // payloads borrowed for the last train, if it was not sealed
 	*t = Train{Buf: t.Buf[:0], Tuple: tuple, at: t.at, keys: k, loans: t.loans}
 }
 
-// open starts a packet and returns the buffer up to the end of its header.
+// open begins a packet and returns the buffer up to the end of the packet's header.
 func (t *Train) open(slot uint16, pn uint64) []byte {
 	n := len(t.Buf)
 	b := t.Buf[:n+wire.HeaderLen]

@@ -12,10 +12,11 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The files of testdata/loss are conversations with a Conn: what its peer acknowledges, how
-// time goes by, and all that the Conn sends. Each shows one rule of loss and repair, to be
-// read beside docs/transport.md. After a change, go test ./srd -run TestTranscripts -rewrite
-// writes them anew, and the difference is what the change does. Their commands are
+// The files of testdata/loss are transcripts of a Conn: the acknowledgements of its peer,
+// the passing of time, and all packets that the Conn sends. Each shows one rule of loss
+// detection and repair (docs/transport.md). After a change of the code, go test ./srd -run
+// TestTranscripts -rewrite writes them again, and their diff shows the effect of the change.
+// Their commands are
 //
 //	new paths=N               N paths whose round trips took a millisecond
 //	send messages=N path=P    the application has N messages, the policy prefers path P
@@ -30,12 +31,12 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// transcript is one such conversation.
+// transcript is the state of one transcript.
 type transcript struct {
 	*script
-	zero   mono.Time // when the conversation began
-	first  []uint64  // packet number of each path that is shown as 0
-	shown  int       // packets of script.sent that were
+	zero   mono.Time // when the transcript began
+	first  []uint64  // the packet number of each path that is shown as 0
+	shown  int       // number of packets of script.sent that were shown
 	states []PathState
 }
 
@@ -76,7 +77,7 @@ func (tr *transcript) command(t *testing.T, d *datadriven.TestData) string {
 	return tr.news()
 }
 
-// begin makes a Conn that has measured its paths.
+// begin makes a Conn with n measured paths.
 func (tr *transcript) begin(t *testing.T, n int) {
 	tr.script = newScript(t, n)
 	for range 16 {
@@ -94,7 +95,8 @@ func (tr *transcript) begin(t *testing.T, n int) {
 	}
 }
 
-// news tells what was sent since it was asked last, and which paths have changed.
+// news returns the packets that were sent since its last call, and the paths whose state has
+// changed.
 func (tr *transcript) news() string {
 	var b strings.Builder
 	for _, p := range tr.sent[tr.shown:] {
@@ -113,7 +115,8 @@ func (tr *transcript) news() string {
 	return b.String()
 }
 
-// contents names what a packet carries; messages are counted from the conversation's first.
+// contents describes the frames of a packet. Message numbers are relative to the first one
+// of the transcript.
 func (tr *transcript) contents(p *sent) string {
 	var v []string
 	for _, f := range p.frames {
@@ -136,7 +139,7 @@ func (tr *transcript) contents(p *sent) string {
 	return strings.Join(v, ", ")
 }
 
-// paths describes all paths, a line each.
+// paths describes all paths, one on each line.
 func (tr *transcript) paths() string {
 	var b strings.Builder
 	for _, p := range tr.c.paths.table {

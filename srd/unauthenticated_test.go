@@ -17,8 +17,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// greets hands h a handshake packet that comes from t. It returns the answer, if there is
-// one at once, and sends it to nobody.
+// greets passes a handshake packet from the tuple t to h. It returns the immediate reply,
+// if any, without sending it.
 func (h *host) greets(t srd.Tuple, b []byte) (reply []byte) {
 	a, reply := h.end.Receive(h.p.now, t, b, h.lookup)
 	if a.Conn != nil && a.Deliver(h.p.now) {
@@ -35,7 +35,7 @@ func (h *host) lookup(i uint32) *srd.Conn {
 	return nil
 }
 
-// forger makes cookie replies that seem to be of the host with a public key.
+// forger makes cookie replies that seem to come from the host with a given public key.
 type forger struct {
 	checker *handshake.Checker
 	rng     reader
@@ -46,7 +46,7 @@ func newForger(key handshake.PublicKey) *forger {
 	return &forger{handshake.NewChecker(key, rng), rng}
 }
 
-// cookie answers msg with a cookie that its host does not know.
+// cookie returns a reply to msg with a cookie that the host has not made.
 func (f *forger) cookie(now mono.Time, msg []byte) []byte {
 	return f.checker.CookieReply(f.rng, now, msg, netip.MustParseAddrPort("203.0.113.1:1"))
 }
@@ -61,9 +61,9 @@ func (h *host) every(d time.Duration, n int) {
 	h.p.at(h.p.now.Add(d), func() { h.every(d, n-1) })
 }
 
-// Somebody sees each initiation and answers first, with a false cookie: from an address of
-// his own, or as if the cookie came from the called address. The handshake takes at most
-// two round trips and a second, keys are renewed, and nothing is given up.
+// An observer sees each initiation and replies first, with a false cookie, from its own
+// address or with the source address of the responder. The handshake takes at most two
+// round trips and a second, keys are renewed, and no message is given up.
 func TestFalseCookiesStopNothing(t *testing.T) {
 	for _, rtt := range []time.Duration{25, 30, 40, 100, 400} {
 		for _, called := range []bool{false, true} {
@@ -109,8 +109,9 @@ func TestFalseCookiesStopNothing(t *testing.T) {
 	}
 }
 
-// anybody lets about `rate` initiations of a stranger arrive at h each second, until the
-// test is over or stop() returns true. Each comes from the address that from() returns.
+// anybody makes about `rate` initiations of a stranger arrive at h each second, until the
+// test is over or stop() returns true. The source of each is the address that from()
+// returns.
 func (h *host) anybody(rate int, from func() netip.AddrPort, stop func() bool) {
 	p, s := h.p, newStranger(h.p, h.id.Public())
 	var pool [][]byte
@@ -125,13 +126,13 @@ func (h *host) anybody(rate int, from func() netip.AddrPort, stop func() bool) {
 		}
 		n++
 		h.end.Receive(p.now, srd.Tuple{Local: elsewhere.Local, Remote: from()}, pool[n%len(pool)], nobody)
-		// Twice the mean at most, as nobody sends like a clock.
+		// The interval is random, at most twice the mean, because real senders are not periodic.
 		p.at(p.now.Add(time.Duration(p.rng.Int64N(2*int64(time.Second)/int64(rate)))), next)
 	}
 	next()
 }
 
-// sources are where a flood may seem to come from.
+// sources returns functions that choose the source addresses of a flood.
 func sources(p *pair) map[string]func() netip.AddrPort {
 	return map[string]func() netip.AddrPort{
 		"one address": func() netip.AddrPort { return elsewhere.Remote },
@@ -145,9 +146,10 @@ func sources(p *pair) map[string]func() netip.AddrPort {
 	}
 }
 
-// 200,000 initiations a second do not keep a peer that is met already from renewing its
-// keys, whether they come from one address, from everywhere, or from where the peer is.
-// Nothing that is sent meanwhile is lost, and little is done for the strangers.
+// A flood of 200,000 initiations a second does not prevent a peer with a session from
+// renewing its keys, whether the initiations come from one address, from many addresses, or
+// from the peer's own. No message is lost during the flood, and little processor time is
+// spent on the strangers.
 func TestFloodOfInitiationsLeavesRekeys(t *testing.T) {
 	for _, name := range []string{"one address", "anywhere", "the peer's address"} {
 		t.Run(name, func(t *testing.T) {
@@ -178,11 +180,11 @@ func TestFloodOfInitiationsLeavesRekeys(t *testing.T) {
 	}
 }
 
-// Whoever is flooded can call by itself: responses are no part of the flood. So keys are
-// renewed in time even if no initiation gets through.
+// The flooded host can send initiations itself, because their responses are not part of the
+// flood. So keys are renewed in time even if no initiation of the peer is handled.
 func TestFloodedEndRenewsKeys(t *testing.T) {
 	p := newPair(t, 35, links(8)...)
-	p.host[1].life = 80 * time.Second // it calls after 100 s
+	p.host[1].life = 80 * time.Second // as responder it begins a handshake after 100 s
 	p.host[1].start()
 	p.connect()
 	p.host[0].every(time.Second, 105)
@@ -195,7 +197,7 @@ func TestFloodedEndRenewsKeys(t *testing.T) {
 	}
 }
 
-// Nor do they keep a peer out that was not met yet.
+// A flood of initiations does not prevent a first session with a peer.
 func TestFloodOfInitiationsLeavesSessions(t *testing.T) {
 	for _, name := range []string{"one address", "anywhere"} {
 		t.Run(name, func(t *testing.T) {
@@ -213,9 +215,9 @@ func TestFloodOfInitiationsLeavesSessions(t *testing.T) {
 	}
 }
 
-// observer sees packets, and sends what it makes of them from any address. It can do all
-// that takes no private key: right first MACs, and cookies, of which it opens those that it
-// sees.
+// observer is an attacker that sees packets, and sends forged ones from any address. It can
+// do everything that needs no private key: it makes valid first MACs, decrypts the cookies
+// that it sees, and uses them.
 type observer struct {
 	to  handshake.PublicKey
 	rng *rand.Rand
@@ -232,8 +234,8 @@ func (o *observer) mac(key, b []byte) []byte {
 	return h.Sum(nil)
 }
 
-// response returns one to the attempt with an index that does not open, with a second MAC
-// if there is a cookie.
+// response returns a response to the attempt with the receiver index, which fails to
+// decrypt. If a cookie is given, it has a valid second MAC.
 func (o *observer) response(index uint32, cookie []byte) []byte {
 	b := make([]byte, handshake.ResponseSize)
 	reader{o.rng}.Read(b)
@@ -247,7 +249,7 @@ func (o *observer) response(index uint32, cookie []byte) []byte {
 	return b
 }
 
-// open returns the cookie in the reply to msg.
+// open decrypts the cookie in the reply to msg.
 func (o *observer) open(reply, msg []byte) []byte {
 	aead, _ := chacha20poly1305.NewX(o.key("srdtun cookie"))
 	cookie, err := aead.Open(nil, reply[8:32], reply[32:], msg[len(msg)-32:len(msg)-16])
@@ -257,8 +259,8 @@ func (o *observer) open(reply, msg []byte) []byte {
 	return cookie
 }
 
-// besiege sends h about `rate` bogus responses a second to h's newest attempt, as if they
-// came from the addresses that h called. It uses the cookies that h answers with.
+// besiege sends h about `rate` bogus responses a second to h's newest attempt, with the
+// source addresses to which h sent the initiation. It uses the cookies in h's replies.
 func (o *observer) besiege(h *host, rate int) {
 	p := h.p
 	var index uint32
@@ -280,8 +282,8 @@ func (o *observer) besiege(h *host, rate int) {
 	next()
 }
 
-// Responses that do not open cost a fixed share of a core, however many come from wherever;
-// and a peer is met all the same, and keys are renewed.
+// Responses that fail to decrypt cost at most a fixed share of a core, however many arrive
+// from any address. A session with the peer still begins, and its keys are renewed.
 func TestBogusResponsesAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds: make test runs it")
@@ -289,7 +291,7 @@ func TestBogusResponsesAreBounded(t *testing.T) {
 	t.Run("work", func(t *testing.T) {
 		p := newPair(t, 36, links(8)...)
 		for _, l := range p.links {
-			l.dead[1] = true // so that it calls again and again
+			l.dead[1] = true // so that it repeats its initiation
 		}
 		h := p.host[0]
 		h.conn.SetTuples(p.now, p.tuples(0))
@@ -307,7 +309,7 @@ func TestBogusResponsesAreBounded(t *testing.T) {
 		}
 	})
 	t.Run("session under load", func(t *testing.T) {
-		// The true response comes when cookies are asked for. The responder is told one,
+		// The true response arrives while the host demands cookies. The responder gets a cookie,
 		// and sends its response again.
 		p := newPair(t, 39, links(8)...)
 		for _, l := range p.links {
@@ -350,7 +352,7 @@ func TestBogusResponsesAreBounded(t *testing.T) {
 	})
 }
 
-// A peer that lies in each session, at once, has few of them.
+// A peer that lies at the beginning of each session gets only few sessions.
 func TestLiarWaits(t *testing.T) {
 	p := newPair(t, 38, links(4)...)
 	liar, h := p.host[1], p.host[0]
@@ -377,7 +379,8 @@ func TestLiarWaits(t *testing.T) {
 	}
 	next()
 	p.run(60*time.Second, never)
-	// After waits of 0.5, 1, 2, 4, 8, 16 and 32 s, and twice where both call.
+	// There is one handshake after each wait of 0.5, 1, 2, 4, 8, 16 and 32 s, or two if both
+	// ends begin one.
 	if n := h.conn.Stats().Handshakes; n > 16 || lies < 5 {
 		t.Errorf("%d handshakes and %d lies in a minute", n, lies)
 	}

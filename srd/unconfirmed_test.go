@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// greeted has the peer's process with an incarnation begin a handshake, and returns the
-// keys that we made for it.
+// greeted delivers an initiation of the peer's process with the given incarnation, and
+// returns the keys that this end made as responder.
 func (s *script) greeted(t *testing.T, incarnation uint64) *RecvKeys {
 	t.Helper()
 	other, err := handshake.NewIdentity(handshake.PrivateKey{2})
@@ -30,13 +30,13 @@ func (s *script) greeted(t *testing.T, incarnation uint64) *RecvKeys {
 	return s.c.session.next.recv
 }
 
-// under lets a packet arrive that was sealed with keys of the peer's.
+// under delivers a packet of the peer under the keys k.
 func (s *script) under(k *RecvKeys, pn uint64) {
 	s.c.Handle(s.now, &Packet{Tuple: s.tuple(0), PN: pn, Size: 100, Plain: wire.AppendPing(nil), Keys: k})
 }
 
-// Of two handshakes that the peer began, it may use the older one first, as our response
-// to the newer is still on its way: that one stays good.
+// If the peer began two handshakes, it may use the keys of the older one first, because our
+// response to the newer is still in flight. The keys of the newer one stay valid.
 func TestScriptNewerKeysOutliveTheOlder(t *testing.T) {
 	s := newScript(t, 1)
 	older := s.greeted(t, 3)
@@ -53,8 +53,8 @@ func TestScriptNewerKeysOutliveTheOlder(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Keys of a process that is not the one that we have met are no keys, also when that was
-// the first meeting.
+// Unconfirmed keys of another incarnation than the proven one are invalid, even if it is
+// the first proven one.
 func TestScriptFormerProcessIsNotMetAgain(t *testing.T) {
 	s := newScript(t, 1)
 	s.c.session.met = false

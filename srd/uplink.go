@@ -7,19 +7,18 @@ import (
 	"strconv"
 )
 
-// Uplink is a source address of this host and the outgoing interface. An address alone
-// does not identify an uplink, because two LTE sticks of one maker may give the host the
-// same address. If an Uplink has no address, the kernel chooses the address. An Uplink is
-// smaller than a netip.Addr with an interface number, because each path stores several
-// uplinks.
+// Uplink is a source address of this host and the outgoing interface. An address alone does
+// not identify an uplink, because two LTE sticks of one maker may give the host the same
+// address. If an Uplink has no address, the kernel chooses the address. Each path stores
+// several uplinks, so an Uplink is made smaller than a netip.Addr with an interface number.
 type Uplink struct {
 	addr  [16]byte
 	link  uint32
-	bytes uint8 // of addr: 4, 16, 0: none
+	bytes uint8 // length of the address: 4 or 16, 0 without an address
 }
 
-// UplinkOf returns the uplink of address a, which must have no zone, and interface number
-// link. If `link` is 0, the routing table chooses the interface.
+// UplinkOf returns the uplink with the address `a`, which must have no zone, and the
+// interface number `link`. If `link` is 0, the routing table chooses the interface.
 func UplinkOf(a netip.Addr, link uint32) Uplink {
 	u := Uplink{link: link}
 	switch {
@@ -49,7 +48,7 @@ func (u Uplink) Addr() netip.Addr {
 // Link returns the number of the interface; 0: the routing table chooses it.
 func (u Uplink) Link() uint32 { return u.link }
 
-// At returns u with another interface number.
+// At returns u with the interface number `link`.
 func (u Uplink) At(link uint32) Uplink {
 	u.link = link
 	return u

@@ -25,8 +25,8 @@ func TestUplink(t *testing.T) {
 	}
 }
 
-// An uplink that has become another one keeps its paths, with what is in flight; where a path
-// is there already, the other one goes.
+// If an uplink is replaced by another one, its paths and their packets in flight continue. If
+// the new tuple already has a path, the old path is freed.
 func TestScriptUplinkBecomesAnother(t *testing.T) {
 	s := newScript(t, 2)
 	before, after := s.tuple(0).Local, s.tuple(0).Local.At(7)

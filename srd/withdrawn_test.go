@@ -10,8 +10,8 @@ import (
 
 const removed = "192.0.2.9"
 
-// leaving returns a Conn with a path to an address that stays, slot 0, and one to another, slot
-// 1, with three messages in flight on the latter.
+// leaving returns a Conn with two paths to different addresses. The address of the path in slot
+// 0 stays configured. On the path in slot 1, three messages are in flight.
 func leaving(t *testing.T) (s *script, other Tuple) {
 	t.Helper()
 	s = newScript(t, 1)
@@ -31,8 +31,9 @@ func withdraw(s *script) {
 	s.c.Withdraw(s.now, []netip.Addr{netip.MustParseAddr(removed)})
 }
 
-// An endpoint that is taken out carries nothing from then on: what is in flight there is sent
-// elsewhere at once, and the peer, who goes on with that path, gets no answer.
+// When an endpoint is removed from the configuration, no more packets are sent to it. Its
+// messages in flight are sent on another path at once, and packets of the peer on the old path
+// get no reply.
 func TestEndpointTakenOutCarriesNothing(t *testing.T) {
 	s, other := leaving(t)
 	from := len(s.sent)
@@ -55,7 +56,8 @@ func TestEndpointTakenOutCarriesNothing(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Where nothing else works, the peer may be there: the path stays until another is in use.
+// If no other path works, the peer may still be reachable at the removed address, so the path
+// stays until another one is in use.
 func TestEndpointTakenOutStaysUntilAnotherWorks(t *testing.T) {
 	s, other := leaving(t)
 	s.c.paths.freePath(s.c.paths.table[0])
@@ -72,7 +74,7 @@ func TestEndpointTakenOutStaysUntilAnotherWorks(t *testing.T) {
 	s.wantSound(t)
 }
 
-// A peer that has nothing left but such an address is heard there.
+// If a peer has only a removed address left, its packets from there are accepted.
 func TestPeerMovesToEndpointTakenOut(t *testing.T) {
 	s, other := leaving(t)
 	withdraw(s)
@@ -88,7 +90,7 @@ func TestPeerMovesToEndpointTakenOut(t *testing.T) {
 	s.wantSound(t)
 }
 
-// One that is named again is an endpoint as before.
+// An endpoint that is configured again is used as before.
 func TestEndpointTakenOutComesBack(t *testing.T) {
 	s, other := leaving(t)
 	withdraw(s)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Each table and queue has a bound that Within knows, and Sound as well.
+// Within and Sound check the bound of each table and queue.
 func TestWithin(t *testing.T) {
 	for name, spoil := range map[string]func(c *Conn){
 		"responses": func(c *Conn) { c.paths.replies = make([]owed, maxReplies+1) },
