@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// way is a long way with a narrow uplink: a round of so many packets is acknowledged.
+// way simulates one round trip on a long path with a narrow uplink: the given number of
+// packets is acknowledged.
 func (n *network) way(packets int, limited bool, queue, back time.Duration) {
 	const far = 20 * time.Millisecond
 	trip := far + queue + back
@@ -16,9 +17,10 @@ func (n *network) way(packets int, limited bool, queue, back time.Duration) {
 	}
 }
 
-// Acknowledgements of a download are all that is sent on a narrow uplink, and fill its
-// modem, though the window never holds them back. What is used becomes the window: the rest
-// waits in front of it, and goes in full packets. When the queue has gone the window grows.
+// A narrow uplink carries only the acknowledgements of a download. They fill the modem's
+// buffer, although they do not fill the window. So the window falls to the part in use.
+// Further messages wait in front of the window, and are then packed into full packets. When
+// the queue has drained, the window grows.
 func TestALittleTrafficFillsNoModem(t *testing.T) {
 	n := newNetwork()
 	n.way(InitialWindow/MSS, true, 0, 0)
@@ -37,7 +39,7 @@ func TestALittleTrafficFillsNoModem(t *testing.T) {
 	}
 }
 
-// A queue within the target is no reason to narrow a window that is not used.
+// A window that is not used up does not shrink because of a queue below the target.
 func TestAnIdleWindowStays(t *testing.T) {
 	n := newNetwork()
 	n.way(InitialWindow/MSS, true, 0, 0)
@@ -50,9 +52,9 @@ func TestAnIdleWindowStays(t *testing.T) {
 	}
 }
 
-// Acknowledgements that wait for a second in the uplink of the other side are no queue in
-// front. The window stays what it was, and what is on its way back comes on top, up to as
-// much again.
+// If acknowledgements wait for a second in the uplink of the other side, this does not
+// count as a queue of data. The window does not shrink, and the bytes whose
+// acknowledgements are in that queue are added to it, up to twice the window.
 func TestALongWayBackIsNoQueue(t *testing.T) {
 	n := newNetwork()
 	for range 5 {

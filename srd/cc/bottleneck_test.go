@@ -9,39 +9,39 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// bottleneck is a lone sender, which always has something to send, over a line with a
-// drop-tail buffer.
+// bottleneck is a single sender, which always has data to send, on a link with a drop-tail
+// buffer.
 type bottleneck struct {
 	rate      float64       // bytes per second
 	base      time.Duration // round trip without a queue
 	buffer    int           // bytes
-	loss      float64       // chance of a packet
-	deviation time.Duration // of the delay, each way; packets keep their order
+	loss      float64       // probability of a random loss, for each packet
+	deviation time.Duration // standard deviation of the delay in each direction; packets stay in order
 
 	*SRD
 	rng       *rand.Rand
 	now       mono.Time
-	free      mono.Time // what waits will have left
-	there     mono.Time // the latest packet arrives
-	back      mono.Time // and the latest acknowledgement
-	next      mono.Time // pacing
+	free      mono.Time // when the queue will be empty
+	there     mono.Time // arrival of the latest packet
+	back      mono.Time // arrival of the latest acknowledgement
+	next      mono.Time // when the pacer allows the next packet
 	flight    []flight  // in order of arrival
 	path      rtt.Estimator
 	inflight  int
-	lost      int // packets since the last that was not
+	lost      int // lost packets since the last one that arrived
 	sent      int
 	drops     int
 	delivered int
-	waited    time.Duration // sum of the delay
-	acked     int           // acknowledgements that is of
+	waited    time.Duration // sum of the queueing delays
+	acked     int           // number of acknowledgements in this sum
 }
 
-// flight is packets that one acknowledgement tells of.
+// flight is a group of packets that one acknowledgement covers.
 type flight struct {
 	packets, lost int
-	sent          mono.Time     // the newest
-	held          time.Duration // how long the acknowledgement waits after that
-	told, acked   mono.Time     // the acknowledgement leaves, and arrives
+	sent          mono.Time     // when the newest packet was sent
+	held          time.Duration // ACK delay of the newest packet
+	told, acked   mono.Time     // when the acknowledgement is sent, and when it arrives
 }
 
 // ackEvery is the least time between two acknowledgements, as on long paths.
@@ -86,8 +86,8 @@ func (b *bottleneck) send() {
 	b.lost = 0
 }
 
-// run lets time pass and returns goodput as a share of the rate, and drops as a share
-// of what was sent.
+// run lets the time d pass. It returns the goodput as a share of the link's rate, and the
+// drops as a share of the sent packets.
 func (b *bottleneck) run(d time.Duration) (goodput, lost float64) {
 	end, sent, drops, delivered := b.now.Add(d), b.sent, b.drops, b.delivered
 	b.waited, b.acked = 0, 0
@@ -95,7 +95,7 @@ func (b *bottleneck) run(d time.Duration) (goodput, lost float64) {
 		switch may := b.inflight+MSS <= b.Window() || b.inflight == 0; {
 		case may && b.next <= b.now:
 			b.send()
-		case len(b.flight) == 0: // all was lost
+		case len(b.flight) == 0: // all packets were lost
 			b.now = b.now.Add(b.base)
 			b.tell(b.lost)
 			b.lost = 0
@@ -131,7 +131,7 @@ func (b *bottleneck) ack() {
 	b.tell(f.lost)
 }
 
-// idle is a round trip of four packets, beside a queue of somebody else.
+// idle simulates one round trip of four packets, with a competitor's queue.
 func (b *bottleneck) idle(queue time.Duration) {
 	trip := b.base + queue
 	b.now = b.now.Add(trip)
@@ -143,16 +143,17 @@ func (b *bottleneck) idle(queue time.Duration) {
 	b.free = max(b.free, b.now)
 }
 
-// queued returns what packets waited in the mean while time passed last, jitter included.
+// queued returns the mean queueing delay, including jitter, of the acknowledgements that
+// waited and acked count.
 func (b *bottleneck) queued() time.Duration { return b.waited / time.Duration(max(1, b.acked)) }
 
 const mbit = 1e6 / 8
 
-// deep holds a third of a second at 50 Mbit/s, as home routers do.
+// deep is a buffer size in bytes, of a third of a second at 50 Mbit/s, as in home routers.
 const deep = 2 << 20
 
-// Delay that is random, and longer the more packets there are because none overtakes
-// another, is no queue. It is far longer than any queue that is aimed for.
+// Random delay does not count as a queue. It rises with the number of packets, because
+// packets stay in order. In this test it is far longer than the target.
 func TestJitterIsNoQueue(t *testing.T) {
 	for _, c := range []struct {
 		deviation time.Duration
@@ -169,8 +170,7 @@ func TestJitterIsNoQueue(t *testing.T) {
 	}
 }
 
-// A buffer is not filled because there is room in it, nor because delays differ a
-// little.
+// The sender does not fill a deep buffer, not even if delays vary a little.
 func TestDeepBufferStaysShort(t *testing.T) {
 	for _, deviation := range []time.Duration{0, time.Millisecond, 2 * time.Millisecond} {
 		b := newBottleneck(bottleneck{rate: 50 * mbit, base: 40 * time.Millisecond, buffer: deep, deviation: deviation})

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Where a buffer is shorter than the queue that is aimed for, it is not filled until a
-// tenth of everything is lost, and the link is used all the same.
+// With a buffer that is shorter than the target, the sender does not lose a tenth of its
+// packets, and still uses the link.
 func TestShallowBufferSeldomRunsOver(t *testing.T) {
 	for _, c := range []struct {
 		mbit   float64
@@ -26,8 +26,7 @@ func TestShallowBufferSeldomRunsOver(t *testing.T) {
 	}
 }
 
-// What is lost by chance, with jitter or without, is not taken for a buffer that ran
-// over.
+// Random losses, with or without jitter, do not count as an overflow of a buffer.
 func TestLossByChanceIsNoOverflow(t *testing.T) {
 	for _, loss := range []float64{0.005, 0.02, 0.05} {
 		for _, deviation := range []time.Duration{0, 5 * time.Millisecond, 20 * time.Millisecond} {

@@ -9,15 +9,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Ack is the information in an acknowledgement about one packet.
+// Ack is the information of one acknowledgement record for congestion control.
 type Ack struct {
-	Bytes     int           // bytes newly known to have arrived
-	RTT       time.Duration // the packet's round trip, without PeerDelay; 0 if not measured
+	Bytes     int           // newly acknowledged bytes
+	RTT       time.Duration // round trip of the newest packet, without PeerDelay; 0 if not measured
 	Base      time.Duration // least round trip of the path
 	Empty     time.Duration // usual round trip of the path without a queue, at least Base
-	Reverse   time.Duration // part of RTT above Base that the acknowledgement waited on the return path
-	Residual  time.Duration // distance of RTT from a line through other round trips of the path; 0: unknown
-	PeerDelay time.Duration // time beyond RTT that the peer's host claims to have kept the packet
+	Reverse   time.Duration // part of RTT above Base: queueing delay of the acknowledgement on the return path
+	Residual  time.Duration // distance of RTT from a straight line through recent round trips of the path; 0: unknown
+	PeerDelay time.Duration // further delay in the peer's host, not in RTT, as the peer reports it
 	CE        bool          // this packet, or one just before it on the path, carried Congestion Experienced
 }
 
@@ -28,8 +28,8 @@ const (
 	// Ours: this sender controls the queue. The queue is sometimes empty, so the least
 	// round trip is the base.
 	Ours Whose = iota
-	// Others: competitors keep the queue full. A full queue may never be empty, so the
-	// least recent round trip is no base.
+	// Others: competitors keep the queue full. The queue may never be empty, so the least of the
+	// recent round trips is not the base.
 	Others
 	// Nobody: the path has become longer, and no competitor causes the delay.
 	Nobody
@@ -55,8 +55,8 @@ type Controller interface {
 	Window() int
 	// Rate is the pacing rate in bytes per second; 0 before the first sample.
 	Rate() float64
-	// Queue is the smoothed queueing delay over all paths. Target is the queueing delay that the
-	// window aims at.
+	// Queue is the smoothed queueing delay over all paths. Target is the queueing delay to which
+	// the window is controlled.
 	Queue() time.Duration
 	Target() time.Duration
 }

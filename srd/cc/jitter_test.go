@@ -9,7 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A queue of others stands still from one packet to the next; it is no jitter.
+// A competitor's queue does not change from one packet to the next, so it does not count as
+// jitter.
 func TestStandingQueueIsNoJitter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds: make test runs it")
@@ -21,8 +22,9 @@ func TestStandingQueueIsNoJitter(t *testing.T) {
 	}
 }
 
-// The scatter is the root mean square of distances; rounds that were not full do not
-// count, nor do those with few samples until there are enough.
+// The value of scatter is the root mean square of the distances. Rounds in which the window
+// was not full do not count. Rounds with few samples count only when there are enough
+// samples together.
 func TestScatter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var s scatter
@@ -44,7 +46,8 @@ func TestScatter(t *testing.T) {
 	}
 }
 
-// Where the queue is some milliseconds, as on a fabric, nothing is allowed for.
+// With a queue of some milliseconds and a short round trip, as in a data centre, the
+// allowance is zero.
 func TestFabricHasNoJitter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	n := newNetwork()
@@ -56,7 +59,7 @@ func TestFabricHasNoJitter(t *testing.T) {
 	}
 }
 
-// Paths whose queues differ do not jitter.
+// Different queues on different paths do not count as jitter.
 func TestUnlikeQueuesAreNoJitter(t *testing.T) {
 	n := newNetwork()
 	var paths [2]rtt.Estimator
@@ -72,8 +75,9 @@ func TestUnlikeQueuesAreNoJitter(t *testing.T) {
 	}
 }
 
-// Of many paths over radio one has a round trip of next to nothing once, by luck, and that
-// is its least for a while. The others still are what they are: no fabric.
+// On one of many paths over radio links, a round trip of almost zero occurs once by chance,
+// and remains the base of the path for a while. The allowance for the other paths does not
+// change.
 func TestLuckyPathMakesNoFabric(t *testing.T) {
 	const paths, mean, sigma = 63, 40e6, 20e6
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Whoever has a link alone has nearly all of it, with little that is lost by chance and with delays
-// that differ by less than hosts are late: a queue of its own is at hand most of the time, and no
-// reason to take chance for congestion.
+// A single sender gets nearly all of the link's rate in spite of a few random losses, even if
+// delays vary by less than the hosts' lateness. Its own queue exists most of the time, and must not
+// make random losses count as congestion.
 func TestLoneSenderBearsChance(t *testing.T) {
 	for _, mbits := range []float64{50, 100, 200, 300} {
 		for _, way := range []time.Duration{20 * time.Millisecond, 40 * time.Millisecond} {
@@ -28,8 +28,9 @@ func TestLoneSenderBearsChance(t *testing.T) {
 	}
 }
 
-// A way that has been clean for long begins to lose by chance, as a radio link does. That is found out, with one
-// flow inside or many, and with a window of few packets too.
+// A path without losses begins to lose packets at random, as a radio link does. The controller
+// detects that the losses are random, with one inner flow or many, and even with a window of few
+// packets.
 func TestChanceThatBeginsLateIsFoundOut(t *testing.T) {
 	for _, c := range []struct {
 		mbits float64
@@ -49,8 +50,8 @@ func TestChanceThatBeginsLateIsFoundOut(t *testing.T) {
 	}
 }
 
-// On a short way little is lost by chance, so losses beside a queue are soon taken for an overflow. Where
-// they are none that is found out.
+// On a short path the share of random losses is small, so losses soon count as an overflow. If the
+// losses are random, the controller detects this.
 func TestLoneSenderOnAShortWayBearsChance(t *testing.T) {
 	for _, way := range []time.Duration{200 * time.Microsecond, time.Millisecond, 3 * time.Millisecond, 8 * time.Millisecond} {
 		for _, deviation := range []time.Duration{50 * time.Microsecond, 300 * time.Microsecond} {
@@ -70,8 +71,8 @@ func TestLoneSenderOnAShortWayBearsChance(t *testing.T) {
 	}
 }
 
-// A way that becomes longer by less than the target has a queue all the time, as it seems, and what is
-// lost by chance is lost beside it. The rate is what it was all the same.
+// A path that becomes longer by less than the target seems to have a queue all the time. Random
+// losses then occur together with this seeming queue. The rate must still stay the same.
 func TestLongerWayBearsChance(t *testing.T) {
 	for _, way := range []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond} {
 		for _, mbits := range []float64{100, 300} {
@@ -88,8 +89,7 @@ func TestLongerWayBearsChance(t *testing.T) {
 	}
 }
 
-// How many flows there are inside changes from one moment to the next. What was learnt of the link does
-// not change with that.
+// The number of inner flows changes quickly. The learned state of the link does not depend on it.
 func TestFlowsComeAndGo(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -114,8 +114,8 @@ func TestFlowsComeAndGo(t *testing.T) {
 	}
 }
 
-// Hundreds of flows inside do not overrun a short buffer hundreds of times: beside nobody there is nothing
-// to win by that.
+// With hundreds of inner flows, a single sender does not overflow a short buffer more often:
+// without a competitor it would gain nothing.
 func TestManyFlowsAloneLoseLittle(t *testing.T) {
 	for _, flows := range []int{8, 64, 256} {
 		for _, buffer := range []int{64 << 10, 512 << 10} {
@@ -129,8 +129,8 @@ func TestManyFlowsAloneLoseLittle(t *testing.T) {
 	}
 }
 
-// Much that is lost in a moment, as in an outage of a few round trips, says little of what the link carries:
-// the rate is soon what it was, however often that happens.
+// Many losses within a short time, as in an outage of a few round trips, are no measure of the
+// link's rate. The sender soon has its former rate again, however often this happens.
 func TestOutageIsForgotten(t *testing.T) {
 	for _, c := range []struct {
 		way  time.Duration
@@ -150,8 +150,8 @@ func TestOutageIsForgotten(t *testing.T) {
 	}
 }
 
-// Packets that are lost of few, while there is next to nothing to send, say little of what the link carries,
-// whoever the queue is of that they met.
+// Losses while the sender has hardly any data are no measure of the link's rate, with or without a
+// competitor's queue.
 func TestLossesWhileIdleCostLittle(t *testing.T) {
 	for _, way := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
 		for _, queue := range []time.Duration{0, 2 * time.Millisecond, 10 * time.Millisecond} {
@@ -177,8 +177,8 @@ func TestLossesWhileIdleCostLittle(t *testing.T) {
 	}
 }
 
-// Where nothing waits beyond the window that last overran a buffer the link is not what it was, and what is
-// free is taken sooner than by CUBIC's clock, which takes twice as long.
+// If the queue stays short above the window of the last overflow, the link has become faster. The
+// sender then uses the free rate in half of the time that CUBIC's curve would take.
 func TestWhatOthersLeaveIsTaken(t *testing.T) {
 	for phase := range 4 {
 		b := newBottleneck(bottleneck{rate: 100 * mbit, base: 20 * time.Millisecond, buffer: 64 << 10})
@@ -191,8 +191,8 @@ func TestWhatOthersLeaveIsTaken(t *testing.T) {
 	}
 }
 
-// On a short way chance is soon taken for an overflow, and what that cut is won back in round trips: by
-// CUBIC's clock it takes thousands of them.
+// On a short path, random losses soon count as an overflow. The window recovers from such a cut
+// within some round trips, while CUBIC's curve would take thousands of them.
 func TestShortWayWinsBackInRoundTrips(t *testing.T) {
 	b := newBottleneck(bottleneck{
 		rate: 1000 * mbit, base: time.Millisecond, buffer: 256 << 10, deviation: 100 * time.Microsecond, loss: 0.01,

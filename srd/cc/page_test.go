@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The rows of the page have the constants of the code.
+// The rows of docs/transport.md contain the values of the code's constants.
 func TestPageHasTheConstants(t *testing.T) {
 	page, err := os.ReadFile("../../docs/transport.md")
 	if err != nil {

@@ -10,19 +10,20 @@ import (
 // The following constants belong to the competitive mode (docs/transport.md, W14 to W16),
 // and to CUBIC and its probe (W8, W10, W15).
 const (
-	// W1 leaves a lone sender a queue of T. A queue belongs to a competitor if it is
-	// longer than contendedTargets x T for contendedRounds rounds. A queue longer than
-	// 5/4 T for starvedRounds rounds belongs to a competitor, too, if this sender gets
-	// less than half of its best rate.
+	// By W1 the queue of a single sender settles at T. So a queue belongs to a competitor if
+	// it is longer than contendedTargets x T for contendedRounds rounds. A queue longer than
+	// 5/4 T for starvedRounds rounds belongs to a competitor, too, if this sender gets less
+	// than half of its best rate.
 	contendedTargets = 2
 	contendedRounds  = 4
 	starvedRounds    = 8
-	// seriesCut: a new window below this share of the last window is a cut. After a cut,
-	// only packets sent after it give evidence of losses and competitors.
+	// seriesCut: if the new window is below this share of the last one, it counts as a cut.
+	// After a cut, only packets that were sent after it give evidence of losses and
+	// competitors.
 	seriesCut = 0.75
-	// sameAnswers: if sameAnswers drains leave the same queue, the path is longer,
-	// because a competitor's queue changes (W16). Equal queues differ by at most a
-	// granule and at most 1/samePart.
+	// sameAnswers: if sameAnswers drains in a row leave the same queueing delay, the path has
+	// become longer, because a competitor's queue would change (W16). Equal queues differ by
+	// at most a granule and at most 1/samePart.
 	sameAnswers = 3
 	samePart    = 16
 	// The constants of CUBIC are from RFC 9438, sections 5.1, 4.6, 4.4 and 4.3.
@@ -30,7 +31,8 @@ const (
 	cubicBeta  = 0.7
 	cubicAhead = 1.5
 	renoAlpha  = 3 * (1 - cubicBeta) / (1 + cubicBeta)
-	// The probe (W10) has the interval of BBRv3 (draft-ietf-ccwg-bbr, ProbeBW).
+	// The probe for a larger window (W10) has the interval of BBRv3 (draft-ietf-ccwg-bbr,
+	// ProbeBW).
 	probeRounds = 63
 	probeAfter  = 2 * time.Second
 	probePart   = 8
@@ -38,8 +40,8 @@ const (
 	flowsMost = 256
 )
 
-// rival detects the cause of the queue (W14), and competes as N connections with CUBIC do
-// (W15).
+// rival detects the cause of the queue (W14). In the competitive mode the window behaves
+// like those of N connections with CUBIC (W15).
 type rival struct {
 	whose  Whose
 	flows  float64       // N, the number of inner flows that count
@@ -47,8 +49,8 @@ type rival struct {
 	best   [2]float64    // highest arrival rate since the last drain, and in the period before
 	high   time.Duration // longest queue since the last drain
 	least  time.Duration // shortest queue of this drain
-	answer time.Duration // shortest queue of an earlier drain, to compare with
-	same   int           // drains in a row that left about the same queue as answer
+	answer time.Duration // shortest queue of an earlier drain, for comparison
+	same   int           // number of drains in a row that left about the queue in `answer`
 }
 
 // cubic is the state of one window in RFC 9438. The zero value of cubic stands for a
@@ -63,7 +65,7 @@ type cubic struct {
 	probe  float64       // growth in the last round beyond CUBIC's
 }
 
-// shrink multiplies `window` by `left`, the part that stays, and returns the new window.
+// shrink returns the new window after an overflow: `window` multiplied by `left`.
 func (v *cubic) shrink(now mono.Time, window, left, step float64) float64 {
 	v.epoch, v.peak, v.window = now, window, max(MinWindow, left*window)
 	v.rounds, v.probe = 0, 0
@@ -71,9 +73,9 @@ func (v *cubic) shrink(now mono.Time, window, left, step float64) float64 {
 	return v.window
 }
 
-// grow handles the end of a round. The argument `step` is the bytes of one packet for
-// each of N connections. If `alone` is true, the window is probed after probeRounds or
-// probeAfter (W10): it grows by one packet, then two, then four.
+// grow handles the end of a round. The argument `step` is the size of N packets in bytes,
+// one for each of N connections. If `alone` is true, the probe (W10) begins after
+// probeRounds or probeAfter: the window grows by one packet, then by two, then by four.
 func (v *cubic) grow(now mono.Time, step float64, alone bool) {
 	if v.window == 0 {
 		return
@@ -90,8 +92,8 @@ func (v *cubic) grow(now mono.Time, step float64, alone bool) {
 	v.window = min(MaxWindow, max(v.window+v.probe, min(max(v.reno, cubicC*d*d*d*step+v.peak), cubicAhead*v.window)))
 }
 
-// bound returns the largest window that should cause no overflow, or MaxWindow before the
-// first overflow.
+// bound returns the largest window that is not expected to cause an overflow, or MaxWindow
+// before the first overflow.
 func (v *cubic) bound() float64 {
 	if v.window == 0 {
 		return MaxWindow
@@ -105,7 +107,7 @@ func (c *SRD) Flows(n int) { c.rival.flows = float64(max(1, min(n, flowsMost))) 
 // Queued implements Controller.
 func (c *SRD) Queued() Whose { return c.rival.whose }
 
-// next begins a new drain period in best, the list of the best rates.
+// next begins a new period between drains in `best`, the list of the best rates.
 func (v *rival) next() { v.best = [2]float64{0, v.best[0]} }
 
 // compete runs the competitive mode (W14, W15), and reports whether it has set the window
@@ -124,7 +126,7 @@ func (c *SRD) compete(now mono.Time, r *round, lost float64, q, network time.Dur
 		v.whose, c.cubic = Ours, cubic{}
 	}
 	best := max(v.best[0], v.best[1])
-	t = max(t, time.Duration(MinWindow/best*1e9)) // the smallest window alone may cause a longer queue
+	t = max(t, time.Duration(MinWindow/best*1e9)) // even the smallest window may cause a longer queue
 	long, starved := network > contendedTargets*t, network > t*5/4 && c.rate <= best/2
 	switch {
 	case c.starting || c.chance.asked || !r.limited || 2*r.high < r.sampled || !long && !starved:
@@ -159,8 +161,8 @@ func (c *SRD) follow(now mono.Time, limited bool, lost float64, seen bool) {
 	c.window = max(MinWindow, min(MaxWindow, c.window))
 }
 
-// answered handles the end of a drain, and compares the shortest queue with that of
-// earlier drains (W16).
+// answered handles the end of a drain. It compares the shortest queue during this drain
+// with those of earlier drains (W16).
 func (v *rival) answered(granule, target time.Duration) {
 	if (v.least - v.answer).Abs() > min(granule, v.least/samePart) {
 		v.answer, v.same = v.least, 0

@@ -7,14 +7,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// shared is a link of 100 Mbit/s, round by round, that the network's sender shares with one
-// that holds so many bytes under way, as Reno does.
+// shared simulates, round by round, a link of 100 Mbit/s that the network's sender shares with
+// competing Reno connections.
 type shared struct {
 	*network
 	buffer float64       // bytes
-	others float64       // bytes under way
-	flows  float64       // of theirs
-	longer time.Duration // than base is an empty round trip
+	others float64       // the competitors' bytes in flight
+	flows  float64       // number of the competitors' connections
+	longer time.Duration // how much longer than base a round trip without a queue is
 	used   float64       // part of the window that is in flight
 }
 
@@ -24,7 +24,8 @@ func newShared(buffer time.Duration, flows float64) *shared {
 	return &shared{network: steady(), buffer: sharedRate * buffer.Seconds(), others: flows * 10 * MSS, flows: flows, used: 1}
 }
 
-// turn is one round trip. What does not fit is lost, of both in proportion.
+// turn simulates one round trip. Bytes beyond the buffer are lost, in proportion to each sender's
+// bytes in flight.
 func (s *shared) turn() {
 	under := float64(s.Window()) + s.others
 	empty := sharedRate * (base + s.longer).Seconds()
@@ -40,7 +41,7 @@ func (s *shared) turn() {
 	}
 }
 
-// hears lets one window be acknowledged. Nobody but the packets tells of the base.
+// hears acknowledges one window. The base is known only from these round trips.
 func (s *shared) hears(queue time.Duration) {
 	flight, trip := int(s.used*float64(s.Window())), base+queue
 	packets := max(1, flight/MSS)
@@ -58,15 +59,15 @@ func (s *shared) hears(queue time.Duration) {
 	}
 }
 
-// run lets so many turns pass.
+// run calls turn the given number of times.
 func (s *shared) run(turns int) {
 	for range turns {
 		s.turn()
 	}
 }
 
-// What was taken off the window while others hold the queue up is given back: it is less
-// than a few packets for no longer than it takes to find out.
+// While competitors keep a queue, the window first shrinks, and is then restored. It is less than a
+// few packets only until the competitors are detected.
 func TestIsNotSqueezedOut(t *testing.T) {
 	s := newShared(20*time.Millisecond, 1)
 	s.run(1000)
@@ -82,7 +83,7 @@ func TestIsNotSqueezedOut(t *testing.T) {
 	}
 }
 
-// share is the part of the link that it has in so many turns.
+// share returns the sender's share of the link's rate in the given number of round trips.
 func (s *shared) share(turns int) float64 {
 	ours, all := 0.0, 0.0
 	for range turns {
@@ -93,8 +94,8 @@ func (s *shared) share(turns int) float64 {
 	return ours / all
 }
 
-// A buffer so deep that others never let it run empty takes no share away with time: what is
-// least for a minute is not taken for the round trip without a queue.
+// If competitors never let a deep buffer drain, the sender's share does not fall with time, because
+// the least round trip of the last minutes does not count as the base.
 func TestDeepBufferIsShared(t *testing.T) {
 	s := newShared(200*time.Millisecond, 1)
 	for minute := range 10 {
@@ -104,8 +105,8 @@ func TestDeepBufferIsShared(t *testing.T) {
 	}
 }
 
-// competing returns one that competes: no question is asked, or soon will be, and no cut was made
-// just now.
+// competing returns a sender in the competitive mode, not during or shortly before a drain, and not
+// shortly after a cut.
 func competing(t *testing.T) *shared {
 	t.Helper()
 	s := newShared(200*time.Millisecond, 1)
@@ -119,7 +120,8 @@ func competing(t *testing.T) *shared {
 	return s
 }
 
-// What was sent before a cut may be lost for another round trip. That is the same overflow.
+// Packets that were sent before a cut may be lost for another round trip. These losses belong to
+// the same overflow.
 func TestOverflowIsCutOnce(t *testing.T) {
 	s := competing(t)
 	before, trip := s.Window(), base+s.queue
@@ -139,7 +141,7 @@ func TestOverflowIsCutOnce(t *testing.T) {
 	}
 }
 
-// What was lost before it competes is no reason to cut when that begins.
+// Losses before the competitive mode do not cause a cut at its beginning.
 func TestLossesBeforeDoNotCutItsStart(t *testing.T) {
 	begun := func(lossy bool) (most int) {
 		s := newShared(200*time.Millisecond, 1)
@@ -162,7 +164,8 @@ func TestLossesBeforeDoNotCutItsStart(t *testing.T) {
 	}
 }
 
-// To ask whether others are there leaves little in flight. A loss just after it cuts what was before.
+// After a drain few bytes are in flight. A loss shortly after the drain cuts the window from before
+// the drain, and only once.
 func TestLossAfterAQuestionIsCutOnce(t *testing.T) {
 	s := newShared(200*time.Millisecond, 1)
 	s.run(1000)
@@ -173,7 +176,7 @@ func TestLossAfterAQuestionIsCutOnce(t *testing.T) {
 		s.hears(150 * time.Millisecond)
 	}
 	before := s.Window()
-	s.used = 0.4 // it fills again
+	s.used = 0.4 // the window fills again
 	s.Lost(s.now, MSS)
 	s.hears(150 * time.Millisecond)
 	if left := float64(s.Window()) / float64(before); left < cubicBeta*0.9 {
@@ -181,8 +184,8 @@ func TestLossAfterAQuestionIsCutOnce(t *testing.T) {
 	}
 }
 
-// Time in which nothing is sent tells nothing of what the link carries: CUBIC's curve goes on with
-// the clock, and what comes after a pause beside others is no burst of all that it has reached.
+// During a pause CUBIC's curve would rise with the time, although nothing is learned about the
+// link. After a pause beside competitors, the sender must not send such a large window at once.
 func TestPauseBesideOthersIsNoBurst(t *testing.T) {
 	s := newShared(200*time.Millisecond, 1)
 	s.run(1000)
@@ -200,8 +203,9 @@ func TestPauseBesideOthersIsNoBurst(t *testing.T) {
 	}
 }
 
-// A lone sender whose way becomes longer takes that for others, and finds out that there are
-// none: it has the link all the time but for seconds, and the queue is short again.
+// If the path of a single sender becomes longer, it first assumes competitors, and then detects
+// that there are none. Except for some seconds it uses the whole link, and the queue is short
+// again.
 func TestLongerWayIsNoQueue(t *testing.T) {
 	for _, longer := range []time.Duration{3, 6, 10, 30, 100} {
 		s := newShared(200*time.Millisecond, 1)
@@ -225,7 +229,7 @@ func TestLongerWayIsNoQueue(t *testing.T) {
 	}
 }
 
-// When the others are gone the queue is short again soon.
+// When the competitors have stopped, the queue is soon short again.
 func TestStopsCompetingWhenAlone(t *testing.T) {
 	s := newShared(20*time.Millisecond, 1)
 	s.run(1000)
@@ -241,8 +245,8 @@ func TestStopsCompetingWhenAlone(t *testing.T) {
 	}
 }
 
-// A lone sender's queue falls with its window: it never competes, whatever the rate of the
-// link becomes.
+// A single sender never enters the competitive mode, however the rate of the link changes, because
+// its queue falls with its window.
 func TestLoneSenderDoesNotCompete(t *testing.T) {
 	n := steady()
 	for _, rate := range []float64{100 * mbit, 25 * mbit, 400 * mbit, 50 * mbit} {
@@ -255,7 +259,7 @@ func TestLoneSenderDoesNotCompete(t *testing.T) {
 	}
 }
 
-// The number of flows is bounded, and none counts as one.
+// The number of flows is bounded, and zero flows count as one.
 func TestFlowsAreBounded(t *testing.T) {
 	c := New(0)
 	for _, n := range []int{-1, 0, 1, 7, 1 << 30} {
@@ -266,8 +270,8 @@ func TestFlowsAreBounded(t *testing.T) {
 	}
 }
 
-// Two tunnels on one link, of which the second takes the queue of the first for a part of the
-// way, do not take each other for others and fill the buffer.
+// Two tunnels share one link. The base of the second includes the queue of the first. They do not
+// treat each other as competitors, and do not fill the buffer.
 func TestTunnelsAreNoRivals(t *testing.T) {
 	for _, way := range []time.Duration{200 * time.Microsecond, 5 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond} {
 		a, b := newShared(200*time.Millisecond, 1), newShared(200*time.Millisecond, 1)
@@ -310,8 +314,8 @@ func TestTunnelsAreNoRivals(t *testing.T) {
 	}
 }
 
-// What waits in the peer's host is a queue, and the window shrinks for it; but no rival holds it up,
-// however many others wait there too.
+// Delay in the peer's host counts as a queue, and the window shrinks for it. It does not count as a
+// competitor's queue, however long it is.
 func TestHostsQueueIsNoRivals(t *testing.T) {
 	n := steady()
 	for range 200 {
@@ -329,7 +333,8 @@ func TestHostsQueueIsNoRivals(t *testing.T) {
 	}
 }
 
-// Answers that rise a little each time are not alike: that is a sender which fills the buffer slowly.
+// If the queue left by successive drains rises a little each time, the drains do not count as
+// equal: a competitor fills the buffer slowly.
 func TestSlowlyRisingAnswersAreOthers(t *testing.T) {
 	s := competing(t)
 	for queue := s.Target() * 3 / 5; queue < 2*s.Target(); queue += queue / (samePart + 4) {

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// scatterLeast is the least number of samples for an estimate. With 16 samples the
-	// error of an estimate is a sixth.
+	// scatterLeast is the least number of samples for an estimate. With 16 samples the standard
+	// error of an estimate is a sixth of it.
 	scatterLeast = 16
 	// scatterPart: a new estimate has the weight 1/8. The first estimates have equal
 	// weights.
@@ -17,20 +17,20 @@ const (
 // scatter measures random differences of round trips: the root mean square of Ack.Residual over a
 // round.
 type scatter struct {
-	n, squares float64       // of seconds
-	rounds     int           // up to scatterPart
+	n, squares float64       // number of samples, and sum of their squares in seconds squared
+	rounds     int           // number of estimates, at most scatterPart
 	value      time.Duration // smoothed
 }
 
-// add adds a residual: a distance from the line.
+// add adds a sample: the distance of a round trip from the straight line.
 func (s *scatter) add(residual time.Duration) {
 	s.n++
 	s.squares += residual.Seconds() * residual.Seconds()
 }
 
-// endRound makes an estimate if there are enough samples. Too few samples stay for the
-// next round. In a round that was not full, a queue that fills and drains causes the
-// distances, so the samples are dropped.
+// endRound makes an estimate if there are enough samples. Otherwise the samples are kept for the
+// next round. If the window was not full in the round, its samples are dropped, because a queue
+// that fills and drains may have caused the distances.
 func (s *scatter) endRound(full bool) {
 	if full && s.n < scatterLeast {
 		return

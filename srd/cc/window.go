@@ -14,42 +14,42 @@ const (
 	MSS = 1472
 	// InitialWindow is ten packets (RFC 6928) on each of four paths.
 	InitialWindow = 40 * MSS
-	// MinWindow is enough to detect a loss, which takes a lost packet and two later
-	// packets.
+	// MinWindow is enough to detect a loss, for which a lost packet and two later packets are
+	// needed.
 	MinWindow = 4 * MSS
 	// MaxWindow keeps the arithmetic finite. The bytes of a full outbox are fewer than
 	// MaxWindow (srd.OutboxLimit).
 	MaxWindow = 1 << 28
-	// targetGranules is the least target in granules. A shorter queue becomes empty while
-	// a host waits for its processor.
+	// targetGranules is the least target in granules. A shorter queue would drain while a host waits
+	// for its processor.
 	targetGranules = 4
 	TargetFloor    = targetGranules * mono.Granularity
-	// TargetCeiling is the longest target (W4). On a long path, base is no measure of
-	// buffers.
+	// TargetCeiling is the longest target without jitter (W4). A long base does not mean that the
+	// path has large buffers.
 	TargetCeiling = 25 * time.Millisecond
 	// With paceGain a window is sent in 4/5 of a round trip (W13), so that pacing alone
 	// never leaves a link idle (BBR, RFC 9002 section 7.7).
 	paceGain = 1.25
-	// A verdict on losses (W8, W9) takes lossLeast to lossMost packets. Random loss
-	// explains chanceMost times the known share, plus lossTolerated, plus lossSigmas
-	// deviations of a Poisson distribution. A share above chanceCeiling is never chance.
+	// A decision whether losses are random (W8, W9) needs lossLeast to lossMost packets. The share
+	// that counts as random is chanceMost times the known share of random losses, plus
+	// lossTolerated, plus lossSigmas deviations of a Poisson distribution. A share above
+	// chanceCeiling never counts as random.
 	lossLeast     = 32
 	lossMost      = 256
 	lossTolerated = 0.005
 	chanceMost    = 1.5
 	chanceCeiling = 0.1
 	lossSigmas    = 2.5
-	// After an overflow, headroom (0.85 in BBRv3) of the window is left, reduced by
-	// lossWeight times the lost share. After an overflow the new window is at least
-	// CUBIC's share of the old window (W8).
+	// After an overflow, the window is multiplied by headroom (0.85 in BBRv3), times 1 minus
+	// lossWeight times the lost share. The factor is at least cubicBeta, that of CUBIC (W8).
 	headroom   = 0.82
 	lossWeight = 3
-	// Delays are smoothed over 1/smoothing of a window, however many acknowledgements
-	// report them. The weight of one acknowledgement is at most smoothMost.
+	// Delays are smoothed over the acknowledgements of 1/smoothing of a window, however many these
+	// are. The weight of one acknowledgement is at most smoothMost.
 	smoothing  = 4
 	smoothMost = 0.25
-	// Every drainEvery, the window is cut to drainShare for a round trip, to measure the
-	// base (W11; BBR's ProbeRTT).
+	// Every drainEvery, the window is reduced to drainShare of itself for a round trip, to measure
+	// the base (W11; BBR's ProbeRTT).
 	drainEvery = 8 * time.Second
 	drainShare = 0.25
 )
@@ -60,8 +60,8 @@ const (
 //
 //	w = min(2 w, arrived (base + T)) + MSS        arrived: the rate of acknowledged bytes
 //
-// So a lone sender's queue is T at any rate of the link. FAST TCP (Wei et al., ToN 2006) and Copa
-// (NSDI 2018) have the same fixed point.
+// So the queue of a single sender settles at T, whatever the rate of the link. FAST TCP (Wei et
+// al., ToN 2006) and Copa (NSDI 2018) have the same fixed point.
 type SRD struct {
 	granule  time.Duration
 	packet   int // UDP payload bytes of a full packet
@@ -69,7 +69,7 @@ type SRD struct {
 	starting bool
 
 	srtt, queue, reverse time.Duration // smoothed
-	base, empty          time.Duration // means of the last round: least round trip, and the usual one without a queue
+	base, empty          time.Duration // means of Ack.Base and Ack.Empty in the last round
 	scatter              scatter
 	round                round
 	rate                 float64 // bytes per second that arrived in the last round
@@ -77,9 +77,9 @@ type SRD struct {
 	chance               chance
 	cut                  mono.Time // time of the last cut
 
-	drain, undo mono.Time // begin of the next drain, end of the present one
+	drain, undo mono.Time // beginning of the next drain, end of the present one
 	saved       float64   // the window after the drain
-	refill      bool      // this is the first round after a drain
+	refill      bool      // the first round after a drain has not ended
 	rival       rival
 }
 
@@ -87,7 +87,7 @@ type SRD struct {
 type chance struct {
 	packets, lost float64 // since the last verdict; a verdict takes lossLeast packets
 	share         float64
-	asked         bool    // the window was cut for losses; losses that go on after the cut are chance
+	asked         bool    // the window was cut for losses; if they continue after the cut, they are random
 	verdict       float64 // lost share that led to the cut
 	window        float64 // the window before the cut
 	cubic         cubic   // the bound before the cut
@@ -97,13 +97,14 @@ type chance struct {
 type round struct {
 	from           mono.Time
 	acked, lost    int
-	sampled, high  int           // acked bytes with a measured delay, and those of them above the target or marked
-	delay, network time.Duration // sums of queueing delay, weighted by kilobytes; network excludes the peer's host
+	sampled, high  int           // acknowledged bytes with a measured delay, and the part with a mark or a delay above the target
+	delay, network time.Duration // sums of queueing delays, weighted by kilobytes; network excludes the delay in the peer's host
 	bases, empties time.Duration // sums of Ack.Base and Ack.Empty, with the same weights
 	limited        bool          // the window limited sending
 }
 
-// mean divides sum, one of the weighted sums of r, by the sum of the weights.
+// mean returns a weighted mean: `sum`, one of the weighted sums of r, divided by the sum of the
+// weights.
 func (r *round) mean(sum time.Duration) time.Duration {
 	if r.sampled == 0 {
 		return 0
@@ -130,8 +131,8 @@ func (c *SRD) Reset() {
 // Packet implements Controller.
 func (c *SRD) Packet(bytes int) { c.packet = bytes }
 
-// Window returns the congestion window in bytes. Bytes whose acknowledgements queue on
-// the return path have already left the network, so they are added (W12):
+// Window returns the congestion window in bytes. Bytes whose acknowledgements are in a queue on
+// the return path have already arrived, so they are added to the window (W12):
 //
 //	w rtt / (rtt - reverse)
 func (c *SRD) Window() int {
@@ -141,24 +142,24 @@ func (c *SRD) Window() int {
 	return min(MaxWindow, int(c.window*float64(c.srtt+1)/float64(c.forward()+1)))
 }
 
-// forward is the smoothed round trip without the queueing delay of acknowledgements. The
-// result is at least half of the round trip, so a peer that overstates the delay gets at
-// most twice the window.
+// forward returns the smoothed round trip without the queueing delay of acknowledgements. The
+// result is at least half of the round trip, so a peer that overstates this delay gets at most
+// twice the window.
 func (c *SRD) forward() time.Duration { return max(c.srtt-c.reverse, c.srtt/2) }
 
 // Queue returns the smoothed queueing delay, without jitter.
 func (c *SRD) Queue() time.Duration { return max(0, c.queue-c.allowance()) }
 
-// Target returns T, the queueing delay to aim for (W4): a base round trip within bounds, plus the
-// mean delay by jitter.
+// Target returns T, the desired queueing delay (W4): a base round trip within bounds, plus the
+// allowance for jitter.
 func (c *SRD) Target() time.Duration {
 	jitter := c.allowance()
 	return max(targetGranules*c.granule, min(c.base+jitter, TargetCeiling)) + jitter
 }
 
-// Rate returns the pacing rate in bytes per second, or 0 before the first sample (W13).
-// In the round after a drain the rate has no gain, because a faster rate would overflow a
-// short buffer.
+// Rate returns the pacing rate in bytes per second, or 0 before the first sample (W13). In the
+// round after a drain the rate is not multiplied by paceGain, because a faster rate would
+// overflow a short buffer.
 func (c *SRD) Rate() float64 {
 	switch {
 	case c.srtt == 0:
@@ -186,14 +187,15 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 	if c.starting && limited && !c.meets() {
 		c.window = min(MaxWindow, c.window+float64(a.Bytes))
 	}
-	// Packets that arrived within a granule were handled together.
+	// A round lasts at least a granule, because packets that arrive within a granule are handled
+	// together.
 	if now.Sub(r.from) >= max(c.srtt, c.granule)+min(c.srtt, c.radio()) {
 		c.endRound(now)
 	}
 }
 
-// meets reports whether slow start has met a queue of half a target (W7), a queue of data
-// or of acknowledgements. HyStart (RFC 9406) stops at an eighth of a round trip.
+// meets reports whether slow start has caused a queue of half a target (W7), a queue of data or
+// of acknowledgements. HyStart (RFC 9406) stops at an eighth of a round trip.
 func (c *SRD) meets() bool { return c.queue+c.reverse > (c.Target()+c.allowance())/2 }
 
 func (c *SRD) sample(a Ack) {
@@ -234,15 +236,15 @@ func (c *SRD) endRound(now mono.Time) {
 	seen := c.cut == 0 || r.from.Add(-c.base-q) >= c.cut // all acked bytes were sent after the last cut
 	lost := 0.0
 	if full || c.starting || c.rival.whose == Others || c.chance.asked {
-		lost = c.overran(&r, seen) // losses at little use say little about a known link
+		lost = c.overran(&r, seen) // with a window that is hardly used, losses say little about a known link
 	}
 	arrived := float64(r.acked)
 	if lost == 0 {
-		arrived += float64(r.lost) // losses by chance say nothing about the link's rate
+		arrived += float64(r.lost) // random losses say nothing about the link's rate
 	}
 	rate := arrived / now.Sub(r.from).Seconds()
 	if full && r.sampled > 0 {
-		rate = min(rate, c.window/(c.base+q).Seconds()) // acknowledgements bunch, but bytes cannot arrive faster than they were sent
+		rate = min(rate, c.window/(c.base+q).Seconds()) // acknowledgements may arrive together, but bytes cannot arrive faster than they were sent
 	}
 	most := max(rate, c.rate)
 	c.rate = rate
@@ -270,10 +272,10 @@ func (c *SRD) endRound(now mono.Time) {
 	case r.sampled == 0:
 		return
 	case !r.limited && network > t && r.acked >= MinWindow:
-		// A window that is not full bounds no queue: a download's acknowledgements can
-		// fill a narrow uplink. So the window falls to the used part (W6, RFC 7661
-		// section 4.4.1). Messages above the new window wait in front of it, where
-		// several messages can share a full packet.
+		// A window that is not full does not limit a queue: for example, the acknowledgements of a
+		// download can fill a narrow uplink. So the window falls to the used part (W6, RFC 7661 section
+		// 4.4.1). Messages beyond the new window wait in front of it, where several messages can share
+		// a full packet.
 		c.starting, c.window = false, min(c.window, max(most*c.srtt.Seconds(), float64(r.acked)))
 		return
 	case !r.limited:
@@ -285,7 +287,7 @@ func (c *SRD) endRound(now mono.Time) {
 	}
 	next := min(2*c.window, most*(c.base+t).Seconds()) + MSS
 	if c.starting || !full || !high {
-		next = max(next, c.window) // little use, or a queue on few paths, says nothing about the link
+		next = max(next, c.window) // a hardly used window, or a queue on few paths, says nothing about the link
 	}
 	next = max(MinWindow, min(c.cubic.bound(), next))
 	if next < seriesCut*c.window {
@@ -294,8 +296,8 @@ func (c *SRD) endRound(now mono.Time) {
 	c.window = next
 }
 
-// overran returns the number of lost packets if they are an overflow (W8), or else 0.
-// Losses that continue after a cut are chance (W9). The argument `seen` means that all packets of
+// overran returns the number of lost packets if their loss counts as an overflow (W8), or else 0.
+// Losses that continue after a cut are random (W9). The argument `seen` means that all packets of
 // the round were sent after the last cut.
 func (c *SRD) overran(r *round, seen bool) (lost float64) {
 	v := &c.chance
@@ -331,8 +333,8 @@ func (c *SRD) overran(r *round, seen bool) (lost float64) {
 	return lost
 }
 
-// draining runs the periodic drain (W11), and reports whether this round belongs to a
-// drain. The rounds of a drain are not measured.
+// draining begins and ends the periodic drain (W11), and reports whether this round belongs to a
+// drain. The rounds of a drain do not change the window by the other laws.
 func (c *SRD) draining(now mono.Time) bool {
 	competing := c.rival.whose == Others
 	switch {

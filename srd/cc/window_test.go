@@ -22,8 +22,8 @@ type network struct {
 
 func newNetwork() *network { return &network{SRD: New(0), now: 1e9} }
 
-// round lets one window be acknowledged in one round trip. queue is what each
-// packet finds, by its place in the window from 0 to 1.
+// round acknowledges one window in one round trip. The function queue() returns the
+// queueing delay of a packet by its position in the window, from 0 to 1.
 func (n *network) round(limited bool, queue func(place float64) time.Duration) {
 	packets := max(1, n.Window()/MSS)
 	span := max(base+queue(0.5), time.Millisecond)
@@ -42,7 +42,7 @@ func (n *network) rounds(count int, limited bool, queue time.Duration) {
 	}
 }
 
-// steady returns a network past slow start whose window was grown for a while.
+// steady returns a network after slow start, whose window has grown for a while.
 func steady() *network {
 	n := newNetwork()
 	n.rounds(5, true, n.Target())
@@ -50,7 +50,8 @@ func steady() *network {
 	return n
 }
 
-// Whatever the network says, the window and the rate are numbers within bounds.
+// Whatever the acknowledgements report, the window and the rate are finite and within
+// bounds.
 func TestWindowBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := newNetwork()
@@ -83,7 +84,7 @@ func wantBounded(t interface{ Fatalf(string, ...any) }, n *network) {
 	}
 }
 
-// A network that takes everything and never has a queue.
+// The window is bounded even on a network that accepts any rate without a queue.
 func TestWindowHasACeiling(t *testing.T) {
 	n := newNetwork()
 	for range 20_000 {
@@ -134,8 +135,8 @@ func TestGrowsWhileTheQueueIsShort(t *testing.T) {
 	}
 }
 
-// Without more to send than the window lets through nothing is learnt of what
-// it could be.
+// If the data does not fill the window, a larger window is not tested, so the window does
+// not grow.
 func TestIdleSenderDoesNotGrow(t *testing.T) {
 	for name, n := range map[string]*network{"slow start": newNetwork(), "steady": steady()} {
 		n.rounds(1, false, 0) // ends the round that was limited
@@ -154,7 +155,7 @@ func TestShrinksWhenTheQueueIsLong(t *testing.T) {
 	if n.Window() > before*8/10 {
 		t.Fatalf("window went from %d to %d with three times the target", before, n.Window())
 	}
-	for n.Window() > MinWindow { // a link that has become very slow
+	for n.Window() > MinWindow { // the link has become very slow
 		n.rounds(1, true, time.Duration(n.Window()/MSS)*n.Target())
 	}
 	n.rounds(60, true, 0)
@@ -163,7 +164,8 @@ func TestShrinksWhenTheQueueIsLong(t *testing.T) {
 	}
 }
 
-// One bad path of four, a quarter of the bytes, is steering's business.
+// A queue on one path of four, with a quarter of the bytes, does not shrink the window: the
+// path policy avoids the path.
 func TestOneBadPathIsNoCongestion(t *testing.T) {
 	n := steady()
 	before := n.Window()
@@ -181,12 +183,12 @@ func TestOneBadPathIsNoCongestion(t *testing.T) {
 	}
 }
 
-// Marks count as delay over the target does, when there is delay.
+// Marks count like a delay above the target, if there is a queue.
 func TestMarksOnMostPacketsShrink(t *testing.T) {
 	n := steady()
 	before := n.Window()
 	for range 6 {
-		// The line holds the window of before: a larger one is a longer queue.
+		// The queueing delay is proportional to the window.
 		queue := time.Duration(float64(2*TargetFloor) * n.window / float64(before))
 		packets := n.Window() / MSS
 		for range packets {
@@ -201,15 +203,15 @@ func TestMarksOnMostPacketsShrink(t *testing.T) {
 	}
 }
 
-// A few percent that are lost without a queue are chance. Of a line that loses half of
-// everything nothing is asked but a window that can find a loss.
+// A loss of a few percent without a queue counts as random. On a link that loses half of
+// all packets, the window only has to stay large enough to detect a loss.
 func TestOnlyHeavyLossIsCongestion(t *testing.T) {
 	for _, c := range []struct{ loss, least, most float64 }{{0.03, 0.95, 1}, {0.5, 0, 0.01}, {0.8, 0, 0.01}} {
 		b := newBottleneck(bottleneck{rate: 300 * mbit, base: 20 * time.Millisecond, buffer: 1 << 20, deviation: 200 * time.Microsecond})
 		b.run(5 * time.Second)
 		b.loss = c.loss
 		b.run(2 * time.Second)
-		for range 10 { // it asks for more between two answers
+		for range 10 { // the window grows between two decisions
 			goodput, _ := b.run(time.Second)
 			if goodput < c.least || goodput > c.most+0.01 {
 				t.Errorf("%.2f lost: goodput %.3f, want %.2f to %.2f", c.loss, goodput, c.least, c.most)
@@ -221,8 +223,8 @@ func TestOnlyHeavyLossIsCongestion(t *testing.T) {
 	}
 }
 
-// Every so often the queue is let run empty, so that the base RTT shows; then
-// the window is what it was.
+// The queue is drained periodically, which shows the base RTT. Afterwards the window is the
+// same as before.
 func TestDrainAndBack(t *testing.T) {
 	n := steady()
 	n.rounds(3, true, n.Target())
@@ -253,7 +255,7 @@ func TestDrainAndBack(t *testing.T) {
 	}
 }
 
-// A queue that is empty anyway needs no drain.
+// If the queue is already empty, there is no drain.
 func TestNoDrainWithoutAQueue(t *testing.T) {
 	n := steady()
 	n.rounds(20, false, 0)

@@ -9,7 +9,7 @@ import (
 // Book has recorded no packet.
 type Book struct {
 	slots   map[uint16]*arrivals
-	dirty   []uint16 // slots with packets since their last record
+	dirty   []uint16 // slots with new packets since their last record
 	inbox   seq.Window
 	Packets int
 	Bytes   int
@@ -23,11 +23,11 @@ type arrivals struct {
 	leftOut []uint64 // skipped numbers, newest last
 }
 
-// leftOutKept bounds the skipped packet numbers stored for a slot.
+// leftOutKept bounds the number of skipped packet numbers that are stored for a slot.
 const leftOutKept = 8
 
-// Packet records a packet. On a network without reordering and loss, a missing number means that
-// the sender skipped the number on purpose.
+// Packet records a received packet. On a network without reordering and loss, a missing number
+// means that the sender skipped it on purpose.
 func (b *Book) Packet(h *Header, size int) {
 	b.Packets++
 	b.Bytes += size
@@ -55,7 +55,7 @@ func (b *Book) Packet(h *Header, size int) {
 	}
 }
 
-// shifted returns the bitmap `below` as it is after the highest number has risen by n.
+// shifted returns the bitmap `below` shifted for a highest number that has risen by n.
 func shifted(below, n uint64) uint64 {
 	if n > 64 {
 		return 0

@@ -40,7 +40,8 @@ func (f Frames) Tombstone(number uint32, imm *Imm) Frames {
 	return wire.AppendTombstone(f, number, imm)
 }
 
-// Ack appends an acknowledgement.
+// Ack appends an acknowledgement. The argument `limit` is the value of the frame's clock
+// field.
 func (f Frames) Ack(firstMissing uint64, limit uint32, records []Record, words []uint64) Frames {
 	return wire.AppendAck(f, firstMissing, limit, records, words)
 }

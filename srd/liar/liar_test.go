@@ -44,7 +44,7 @@ func TestMACs(t *testing.T) {
 	}
 }
 
-// A host that knows no better accepts a false cookie.
+// A host accepts a false cookie, because it cannot recognise it.
 func TestFalseCookie(t *testing.T) {
 	a, b, rng := identity(t, 1), identity(t, 2), newSource(1)
 	s := handshake.NewStamper(b.Public())
@@ -57,7 +57,7 @@ func TestFalseCookie(t *testing.T) {
 	}
 }
 
-// Two liars understand each other, with either as caller.
+// Two liars can make a session with each other, and either may begin the handshake.
 func TestSession(t *testing.T) {
 	a, b := identity(t, 1), identity(t, 2)
 	cfg := Config{Identity: a, Remote: b.Public(), Offers: handshake.OffersOf(handshake.AES256GCM), Rand: newSource(1)}
@@ -82,7 +82,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// The book records received and left out packets.
+// The book records received packets and skipped packet numbers.
 func TestBook(t *testing.T) {
 	var b Book
 	for _, n := range []uint64{3, 4, 6, 7, 9} {

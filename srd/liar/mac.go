@@ -20,7 +20,7 @@ const (
 	cookieReply = handshake.Version<<4 | handshake.TypeCookie
 )
 
-// Cookie proves for two minutes that its holder receives packets at an address.
+// Cookie proves that its holder receives packets at an address. It is valid for two minutes.
 type Cookie = [macLen]byte
 
 // Stamp writes the two MACs at the end of msg, an initiation or response to the host with the
@@ -84,7 +84,7 @@ func FalseCookie(rng io.Reader, msg []byte, by handshake.PublicKey) []byte {
 }
 
 // OpenCookie opens a cookie reply from the host with the public key `by`, and returns the
-// cookie. The packet `asked` is the packet that the reply answers.
+// cookie. The argument `asked` is the packet to which it is a reply.
 func OpenCookie(reply, asked []byte, by handshake.PublicKey) (c Cookie, ok bool) {
 	if handshake.Kind(reply) != handshake.TypeCookie {
 		return c, false

@@ -11,13 +11,13 @@ type aead = cipher.AEAD
 
 // Session holds one set of keys shared with the other side.
 type Session struct {
-	Local, Remote uint32 // receiver indices: of the other side's packets, and of ours
-	Incarnation   uint64 // of the other side
+	Local, Remote uint32 // receiver indices: in the other side's packets, and in ours
+	Incarnation   uint64 // incarnation of the other side
 	Own           uint64 // our incarnation when the session was made
 
 	seal, open     aead
 	sendIV, recvIV [wire.NonceLen]byte
-	numbers        *[1 << 16]uint64 // next packet number of each slot, in all sessions
+	numbers        *[1 << 16]uint64 // next packet number of each slot, shared by all sessions
 }
 
 func (p *Peer) session(r *handshake.Result) *Session {

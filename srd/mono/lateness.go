@@ -2,26 +2,26 @@ package mono
 
 import "time"
 
-// Lateness measures how late a host handles due work. For a packet, the lateness is the time
-// from the kernel's stamp to its handling. For a timer, the lateness is the time from the
-// deadline to its handling. The zero value of a Lateness is ready for use. A Lateness is not
-// safe for concurrent use.
+// Lateness measures how late a process of this host handles packets and timers. For a packet,
+// the lateness is the time from the kernel's timestamp to its handling. For a timer, it is the
+// time from the deadline to its handling. The zero value of a Lateness is ready for use. A
+// Lateness is not safe for concurrent use.
 type Lateness struct {
 	mean, deviation time.Duration
 	samples         int
 }
 
 const (
-	// latenessPart sets the weight of a new sample, 1/32. A host that was busy for a moment
-	// counts as busy for some hundred packets.
+	// latenessPart: a new sample has the weight 1/latenessPart. So a short delay of the host
+	// affects the value for some hundred packets.
 	latenessPart = 32
-	// Few samples lie more than latenessDeviations deviations above the mean. RFC 6298 uses the
-	// same number in its timeout.
+	// latenessDeviations is the number of mean deviations above the mean that few samples exceed.
+	// RFC 6298 uses the same number in its timeout.
 	latenessDeviations = 4
 	// latenessSamples is the number of samples before the measured value is used.
 	latenessSamples = 16
-	// latenessMost bounds a sample. A sample of a stopped process says nothing about the usual
-	// lateness, and should soon lose its effect.
+	// latenessMost bounds a sample. A sample from a process that was stopped says nothing about
+	// the normal lateness, and should soon lose its effect.
 	latenessMost = 10 * Granularity
 )
 
@@ -36,8 +36,9 @@ func (l *Lateness) Add(d time.Duration) {
 	l.mean += (d - l.mean) / latenessPart
 }
 
-// Value returns an upper estimate of the host's usual lateness. With few samples, the result is
-// Granularity, which is also the largest result.
+// Value returns an upper estimate of the host's normal lateness: the mean plus
+// latenessDeviations mean deviations. With few samples, the result is Granularity, which is
+// also the largest result.
 func (l *Lateness) Value() time.Duration {
 	if l.samples < latenessSamples {
 		return Granularity

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The measured lateness covers nearly all samples, and follows the host both ways.
+// The measured lateness is above nearly all samples, and follows the host when it becomes
+// faster or slower.
 func TestLatenessCoversTheHost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var l Lateness

@@ -11,11 +11,11 @@ import (
 type account struct {
 	addr   netip.Addr
 	credit int       // bytes
-	next   mono.Time // no challenge before this time, however many candidates the address has
-	used   mono.Time // last earned
-	tries  uint8     // challenges so far, counted as far as it matters
-	left   uint8     // challenges that all its candidates may still get until the address is heard again
-	trust  bool      // the address was proven when the field look was set
+	next   mono.Time // no challenge to any candidate at the address before this time
+	used   mono.Time // when the address last earned credit
+	tries  uint8     // challenges so far, up to the largest number that has an effect
+	left   uint8     // challenges that all its candidates together may still get before the next packet from the address
+	trust  bool      // the address was proven at the last check
 	look   uint32
 }
 
@@ -44,7 +44,7 @@ func (t *Table[T]) Spend(addr netip.Addr, n int) bool {
 	return true
 }
 
-// Recheck must be called when paths have changed. The table then checks again which
+// Recheck must be called when paths have changed. The table then checks again whether
 // addresses are proven.
 func (t *Table[T]) Recheck() { t.looked, t.until = t.looked+1, 0 }
 
@@ -72,7 +72,7 @@ func (t *Table[T]) account(addr netip.Addr) *account {
 }
 
 // open opens an account for a new address. If the table is full, open() replaces the
-// account whose last packet is the oldest.
+// account that has earned no credit for longest.
 func (t *Table[T]) open(addr netip.Addr) *account {
 	if len(t.accounts) < Accounts {
 		t.accounts = append(t.accounts, account{addr: addr})
@@ -88,7 +88,7 @@ func (t *Table[T]) open(addr netip.Addr) *account {
 	return out
 }
 
-// Rest frees the memory. The credit is lost too, which affects only idle peers.
+// Rest frees the memory. The credit is lost, too, but Rest is called only for idle peers.
 func (t *Table[T]) Rest() {
 	t.Clear()
 	t.accounts = nil

@@ -1,20 +1,20 @@
-// Package candidate stores a peer's candidates: tuples from which the peer's packets
-// arrived, and which are not validated yet. Package candidate also limits the bytes sent
-// to the addresses of candidates. RFC 9000 has the reasons: address validation (section
-// 8.1), path validation (8.2), and address spoofing by a peer (9.3).
+// Package candidate stores a peer's candidates: tuples on which packets of the peer arrived,
+// and which are not validated yet. It also limits the bytes that are sent to the addresses of
+// candidates. RFC 9000 has the reasons: address validation (section 8.1), path validation
+// (8.2), and address spoofing by a peer (9.3).
 //
-// An authentic packet proves its author, not its sender. An observer may forward the
-// packet from another address, and a peer may forge its source address. So each remote
-// address has one account for all its ports. An authentic packet earns three times its
-// size, and each packet to the address is paid from the account. Without credit no packet
-// is sent:
+// An authentic packet proves who made it, but not from which address it was sent. An observer
+// may forward the packet from another address, and a peer may forge its source address. So
+// each remote address has one account, for all its ports. An authentic packet from the address
+// adds three times its size to the credit, and each packet to the address is charged to the
+// credit. Without credit no packet is sent:
 //
 //	bytes sent to an unproven address <= 3 x bytes received from it
 //
 // A candidate is proven by the return of a secret of 128 bits that was sent to no other tuple.
 // The caller's function trusts() reports whether another tuple has proven the address. Packets
-// to a proven address are not charged. Only the number of tries and the size of the table
-// limit the challenges to a proven address.
+// to a proven address are not charged. The challenges to a proven address are limited only by
+// the number of tries and the size of the table.
 package candidate
 
 import (
@@ -27,31 +27,30 @@ import (
 )
 
 const (
-	// Most is the limit of unproven candidates. A peer that opens more tuples paces its
-	// first challenges (unansweredMost in package srd). An observer that forwards packets
-	// from many addresses gets no more candidates either.
+	// Most is the limit of unproven candidates. It is enough for an honest peer with more tuples,
+	// because it limits its unanswered first challenges (unansweredMost in package srd). An
+	// observer that forwards packets from many addresses gets no more candidates either.
 	Most = 32
 	// Waits is the limit of proven candidates that wait for a path slot, equal to the
 	// number of slots.
 	Waits = steer.MaxPaths
 	// Accounts is the limit of accounts: one for each candidate, and the same number for
-	// addresses that only sent handshakes. An account that is replaced loses its credit.
-	// A loss of credit is safe, because it only prevents packets.
+	// addresses from which only handshake packets arrived. An account that is replaced loses its
+	// credit. This is safe, because it only prevents packets.
 	Accounts = 2 * Most
 	// Amplification limits the bytes sent to an unproven address to this multiple of the bytes
 	// received from it (RFC 9000 section 8.1).
 	Amplification = 3
-	// CreditMost bounds the credit of an address to the bytes of ten packets, an initial
-	// window (RFC 9002 section 7.2). A response and a challenge need less than two
-	// packets.
+	// CreditMost bounds the credit of an address to the bytes of ten packets, an initial window
+	// (RFC 9002 section 7.2). A response with a challenge needs less than two packets.
 	CreditMost = 12_000
-	// Tries limits the challenges to a candidate until another packet comes from it. At
-	// an unproven address Tries limits the challenges to all candidates together.
+	// Tries limits the challenges to a candidate until the next packet arrives from it. At an
+	// unproven address Tries limits the challenges to all candidates together.
 	Tries = 8
-	// doublings is how often the time between challenges doubles, from 100 ms to 1.6 s.
+	// doublings is how often the interval of challenges doubles, from 100 ms to 1.6 s.
 	doublings = 4
-	// Life is how long a silent candidate or account is kept, longer than the usual
-	// keepalive of 25 s.
+	// Life is the time for which a silent candidate or account is kept. It is longer than the
+	// common keepalive interval of 25 s.
 	Life = 30 * time.Second
 )
 
@@ -59,20 +58,20 @@ const (
 type Candidate[T comparable] struct {
 	Tuple  T
 	Secret wire.Secret // secret in its challenges, set with the first one
-	Was    uint16      // one more than the number of the path that it may replace
-	Theirs wire.Secret // secret in the peer's newest challenge from there
-	Asks   uint8       // challenges of the peer with that secret, counted by the caller
+	Was    uint16      // one more than the slot of the path that it may replace
+	Theirs wire.Secret // secret in the peer's newest challenge on this tuple
+	Asks   uint8       // number of the peer's challenges with that secret, counted by the caller
 
 	addr   netip.Addr
-	since  mono.Time     // first heard
-	heard  mono.Time     // last heard
-	at     mono.Time     // last challenged
+	since  mono.Time     // when its first packet arrived
+	heard  mono.Time     // when its last packet arrived
+	at     mono.Time     // when it was last challenged
 	next   mono.Time     // no challenge before this time
 	size   int           // bytes of the smallest challenge
-	tries  uint8         // challenges so far, counted as far as it matters
-	left   uint8         // challenges that it may still get until it is heard again
-	rtt    time.Duration // round trip of its proof; 0: unknown
-	proven bool          // it has returned its secret, and waits for a place among the paths
+	tries  uint8         // challenges so far, up to the largest number that has an effect
+	left   uint8         // challenges that it may still get before its next packet
+	rtt    time.Duration // round trip of the challenge that proved it; 0: unknown
+	proven bool          // it has returned its secret, and waits for a path slot
 }
 
 // Since returns the time of the first packet from the candidate.
@@ -87,17 +86,17 @@ func (k *Candidate[T]) Challenged() bool { return k.tries > 0 }
 // Proven reports whether the candidate has returned its secret.
 func (k *Candidate[T]) Proven() bool { return k.proven }
 
-// Size returns the size of the smallest challenge to the candidate. The responses to all
-// challenges are equal, so only the smallest size is proven to pass.
+// Size returns the size of the smallest challenge to the candidate. All challenges have the
+// same secret, so a response proves only that a packet of the smallest size passes.
 func (k *Candidate[T]) Size() int { return k.size }
 
-// RTT returns the round trip of the proof, without the wait for a slot. If several
-// challenges were sent, RTT returns 0, because their responses are equal (Karn and
-// Partridge, SIGCOMM 1987).
+// RTT returns the round trip of the challenge that proved the candidate. If several challenges
+// were sent, RTT returns 0, because it is unknown which one was answered (Karn and Partridge,
+// SIGCOMM 1987).
 func (k *Candidate[T]) RTT() time.Duration { return k.rtt }
 
-// Asked records a challenge of `size` bytes. The argument `first` is the time from the first
-// challenge to the second.
+// Asked records that a challenge of `size` bytes was sent. The argument `first` is the time
+// from the first challenge to the second.
 func (k *Candidate[T]) Asked(now mono.Time, size int, first time.Duration) {
 	if k.at = now; k.tries == 0 || size < k.size {
 		k.size = size
@@ -107,8 +106,8 @@ func (k *Candidate[T]) Asked(now mono.Time, size int, first time.Duration) {
 	k.left -= min(k.left, 1)
 }
 
-// over reports whether the wait after the first challenge and the wait after the last
-// challenge are over.
+// over reports whether the waits for a response to the first and to the last challenge are
+// over.
 func (k *Candidate[T]) over(now mono.Time, first time.Duration) bool {
 	return now >= k.since.Add(first) && now >= k.next
 }
@@ -118,9 +117,9 @@ func (k *Candidate[T]) over(now mono.Time, first time.Duration) bool {
 type Table[T comparable] struct {
 	all      []Candidate[T]
 	accounts []account
-	waiting  int       // number of proven ones in all
+	waiting  int       // number of proven candidates in `all`
 	looked   uint32    // counts the calls of Recheck
-	until    mono.Time // no challenge is due before this time, unless something arrives; 0: unknown
+	until    mono.Time // no challenge is due before this time, unless a packet arrives; 0: unknown
 }
 
 // Len returns the number of candidates, including the proven ones that wait.
@@ -143,7 +142,7 @@ func (t *Table[T]) Find(tuple T) *Candidate[T] {
 	return nil
 }
 
-// Hear records an authentic packet on the tuple `tuple`, whose remote address is addr. Hear
+// Hear records an authentic packet that arrived on `tuple`, whose remote address is addr. It
 // returns the candidate, or nil if the table has no room. The argument `first` is the time
 // from the first challenge to the second.
 func (t *Table[T]) Hear(now mono.Time, tuple T, addr netip.Addr, first time.Duration) *Candidate[T] {
@@ -159,10 +158,10 @@ func (t *Table[T]) Hear(now mono.Time, tuple T, addr netip.Addr, first time.Dura
 }
 
 // room returns an entry for a candidate at addr: a free entry, or the oldest entry of the
-// address with most candidates. An address with fewer candidates than addr keeps its
-// entries. An address with as many candidates as addr loses an entry only after the wait
-// for a response. Without this wait, a sender that forwards from ever new tuples would
-// remove each candidate before its response arrived.
+// address with most candidates. An address with fewer candidates than addr keeps its entries.
+// An address with as many candidates as addr loses an entry only after the wait for a
+// response. Otherwise a sender that forwards packets from always new tuples would remove each
+// candidate before its response arrived.
 func (t *Table[T]) room(now mono.Time, addr netip.Addr, first time.Duration) *Candidate[T] {
 	t.expire(now)
 	if len(t.all)-t.waiting < Most {
@@ -226,9 +225,10 @@ func (t *Table[T]) Remove(tuple T) {
 	}
 }
 
-// Next returns a candidate that is now due for a challenge of `size` bytes, or nil. Next
-// charges and records the challenge. The candidate with the fewest challenges is first,
-// then the candidate with the latest packet, because some ports may never answer.
+// Next returns a candidate for which a challenge of `size` bytes is due now, or nil. Next
+// charges and records the challenge. The candidate with the fewest challenges comes first,
+// because some ports may never answer. Among equals, the one with the latest packet comes
+// first.
 func (t *Table[T]) Next(now mono.Time, size int, first time.Duration, trusts func(netip.Addr) bool) *Candidate[T] {
 	if now < t.until {
 		return nil
@@ -257,8 +257,8 @@ func (t *Table[T]) Next(now mono.Time, size int, first time.Duration, trusts fun
 	return best
 }
 
-// When returns the time at which Next has a challenge of `size` bytes. If a packet must arrive
-// before a challenge is due, When returns Never.
+// When returns the time from which Next returns a candidate for a challenge of `size` bytes.
+// If no challenge is due before another packet arrives, When returns Never.
 func (t *Table[T]) When(size int, trusts func(netip.Addr) bool) mono.Time {
 	if t.until != 0 {
 		return t.until
@@ -270,8 +270,8 @@ func (t *Table[T]) When(size int, trusts func(netip.Addr) bool) mono.Time {
 	return t.until
 }
 
-// due returns the time at which k may get a challenge of `size` bytes. All candidates at an
-// unproven address share the rate of a single candidate.
+// due returns the time from which k may get a challenge of `size` bytes. All candidates at an
+// unproven address together are challenged at the rate of a single candidate.
 func (t *Table[T]) due(k *Candidate[T], size int, trusts func(netip.Addr) bool) mono.Time {
 	if k.proven || k.left == 0 {
 		return mono.Never

@@ -21,7 +21,7 @@ func addr(n int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, byte(n >> 8
 // on is a tuple: an address and a port.
 type on struct{ addr, port int }
 
-// heard is a table in which packets of n bytes arrive.
+// heard is a table with the simulated arrival of packets.
 type heard struct {
 	Table[on]
 	now    mono.Time
@@ -39,7 +39,7 @@ func (h *heard) hear(t on, n int) *Candidate[on] {
 
 func (h *heard) next() *Candidate[on] { return h.Next(h.now, small, first, h.trusts) }
 
-// asked lets d pass and returns how many challenges each address gets.
+// asked lets d pass, and returns how many challenges each address gets.
 func (h *heard) asked(d time.Duration, each func()) map[int]int {
 	n := map[int]int{}
 	for end := h.now.Add(d); h.now < end; h.now = h.now.Add(time.Millisecond) {
@@ -51,8 +51,8 @@ func (h *heard) asked(d time.Duration, each func()) map[int]int {
 	return n
 }
 
-// Whatever is heard and sent, on however many ports: no address that is not proven gets
-// more than three times what came from it, and the table is within its bounds.
+// Whatever packets arrive and are sent, on however many ports: an unproven address gets at most
+// three times the bytes received from it, and the table stays within its bounds.
 func TestAmplificationLimit(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		h := newHeard()
@@ -91,7 +91,8 @@ func TestAmplificationLimit(t *testing.T) {
 	})
 }
 
-// The rate of challenges is that of an address, not of a port, and it backs off.
+// The rate of challenges is limited for each address, not for each port, and the interval
+// doubles.
 func TestManyPortsOfOneAddress(t *testing.T) {
 	h := newHeard()
 	port := 0
@@ -104,7 +105,7 @@ func TestManyPortsOfOneAddress(t *testing.T) {
 	}
 }
 
-// Nothing comes any more: the challenges end.
+// If no more packets arrive, the challenges end.
 func TestChallengesEnd(t *testing.T) {
 	for _, proven := range []bool{false, true} {
 		h := newHeard()
@@ -123,7 +124,7 @@ func TestChallengesEnd(t *testing.T) {
 	}
 }
 
-// A keepalive of a moved peer pays for the answer and a challenge.
+// One keepalive of a peer that has moved gives enough credit for the response and a challenge.
 func TestKeepalivePays(t *testing.T) {
 	h := newHeard()
 	h.hear(on{1, 1}, small)
@@ -132,7 +133,8 @@ func TestKeepalivePays(t *testing.T) {
 	}
 }
 
-// When one port of an address has proven itself, the others need not wait for each other.
+// When one port of an address is proven, the other ports no longer share the rate of one
+// candidate.
 func TestPortsOfAProvenAddress(t *testing.T) {
 	h := newHeard()
 	for port := range Most {
@@ -151,8 +153,8 @@ func TestPortsOfAProvenAddress(t *testing.T) {
 	}
 }
 
-// The peer has left an address where some of its ports had not answered yet, and comes back. It
-// is challenged at once, whether or not Next() was called in between.
+// The peer has left an address before some of its ports were proven, and returns to it. It is
+// challenged at once, whether or not Next() was called in between.
 func TestComesBackToAnAddress(t *testing.T) {
 	for _, asked := range []bool{true, false} {
 		h := newHeard()
@@ -175,9 +177,9 @@ func TestComesBackToAnAddress(t *testing.T) {
 	}
 }
 
-// Somebody floods the table. If the flood comes from a few addresses, the peer's new address
-// gets a place at once. If it comes from very many, the new address gets a place when the first
-// candidates have had their time.
+// An observer floods the table. If the flood comes from a few addresses, the peer's new address
+// gets an entry at once. If it comes from very many, the new address gets an entry when the wait
+// of the first candidates is over.
 func TestRoomIsFair(t *testing.T) {
 	for _, addrs := range []int{1, 5, Most / 2, 1000} {
 		h := newHeard()
@@ -198,7 +200,7 @@ func TestRoomIsFair(t *testing.T) {
 		if !in {
 			t.Errorf("flood from %d addresses: no room for another", addrs)
 		}
-		// And it stays for as long as its answer takes.
+		// The entry is kept until its response can arrive.
 		h.asked(first-2*time.Millisecond, flood)
 		if h.Find(on{1, 1}) == nil {
 			t.Errorf("flood from %d addresses: it is pushed out before it can answer", addrs)
@@ -206,8 +208,8 @@ func TestRoomIsFair(t *testing.T) {
 	}
 }
 
-// A peer opens more ports than there is room for. They do not push each other out before
-// any has answered.
+// A peer opens more ports than the table has entries. They do not replace each other before any
+// of them could respond.
 func TestPortsTakeTurns(t *testing.T) {
 	h := newHeard()
 	h.proven[addr(1)] = true
@@ -236,7 +238,7 @@ func TestPortsTakeTurns(t *testing.T) {
 	}
 }
 
-// Only who was sent a secret can return one.
+// Only a candidate to which a secret was sent can be proven.
 func TestNobodyProvesItselfUnasked(t *testing.T) {
 	h := newHeard()
 	h.hear(on{1, 1}, 100)
@@ -250,8 +252,8 @@ func TestNobodyProvesItselfUnasked(t *testing.T) {
 	}
 }
 
-// One that is proven and waits is not pushed out by others that are not. The wait does not count
-// as its round trip.
+// Unproven candidates do not replace a proven one that waits. The wait is not part of its round
+// trip.
 func TestProvenWaits(t *testing.T) {
 	h := newHeard()
 	h.hear(on{1, 1}, 100)
@@ -274,8 +276,8 @@ func TestProvenWaits(t *testing.T) {
 	}
 }
 
-// The answer to a small challenge does not prove that a large one passes, although that
-// was sent last: both ask for the same secret.
+// A response does not prove that a large challenge passes, even if a large one was sent last:
+// the small one had the same secret.
 func TestAnswerProvesTheSmallestChallenge(t *testing.T) {
 	h := newHeard()
 	h.hear(on{1, 1}, 1400)

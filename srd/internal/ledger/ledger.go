@@ -1,5 +1,5 @@
-// Package ledger stores the packets sent on one path by packet number, from the oldest
-// unsettled packet to the newest packet.
+// Package ledger stores the sent packets of one path by packet number, from the oldest
+// packet that is still needed to the newest one.
 package ledger
 
 import "github.com/srdtun/srdtun/srd/mono"
@@ -9,9 +9,9 @@ type State uint8
 
 // The states. InFlight packets count against the congestion window.
 const (
-	Silent   State = iota // sent, asks for no acknowledgement
+	Silent   State = iota // sent, elicits no acknowledgement
 	Skipped               // never sent, so an acknowledgement of it is a lie
-	InFlight              // sent, fate open
+	InFlight              // sent, neither acknowledged nor declared lost
 	Acked                 // known to have arrived
 	Lost                  // declared lost; a late acknowledgement proves the loss spurious
 )
@@ -22,7 +22,7 @@ type Verdict uint8
 // The verdicts. The zero value stands for none.
 const (
 	Overtaken Verdict = iota + 1 // later packets of the path have arrived
-	Timed                        // its time is over
+	Timed                        // a timeout expired
 	Returned                     // its path went out of use for another reason than silence
 )
 
@@ -30,20 +30,20 @@ const (
 type Packet struct {
 	At    mono.Time // when it was sent
 	First uint64    // number of the first message in it
-	N     uint16    // messages in it, numbered consecutively
-	Left  uint16    // of those, messages that are not known to have arrived in another packet
+	N     uint16    // number of messages in it, numbered consecutively
+	Left  uint16    // number of these messages that were not acknowledged by another packet or by number
 	Size  uint16    // bytes on the wire, UDP payload
 	State State
 	Loss  Verdict // why it is lost
 }
 
-// Delivered reports whether all messages of the packet have arrived, in other packets or by
-// their numbers.
+// Delivered reports whether all messages of the packet were acknowledged, by other packets
+// or by their numbers.
 func (p *Packet) Delivered() bool { return p.N > 0 && p.Left == 0 }
 
-// Limit is the largest number of packet numbers that a path may have open. Limit is twice
-// the number of messages in a full outbox (srd.OutboxLimit). A path with Limit open packet
-// numbers gets no acknowledgements, so the path has failed.
+// Limit is the largest number of packet numbers in the ledger of a path. It is twice the
+// number of messages in a full outbox (srd.OutboxLimit). If the ledger reaches Limit, the
+// path gets no acknowledgements, so it has failed.
 const Limit = 1 << 15
 
 // minRing is the first size of a ring: enough for the challenges of an idle path.
@@ -53,7 +53,7 @@ const minRing = 8
 // 0. A Ledger is not safe for concurrent use.
 type Ledger struct {
 	ring  []Packet
-	first uint64 // oldest packet number remembered
+	first uint64 // oldest packet number in the ledger
 	next  uint64 // next packet number to be used
 }
 
@@ -63,7 +63,7 @@ func (l *Ledger) Next() uint64 { return l.next }
 // First returns the oldest packet number in the ledger.
 func (l *Ledger) First() uint64 { return l.first }
 
-// Full reports whether no more packet numbers may be opened.
+// Full reports whether there is no room for another packet.
 func (l *Ledger) Full() bool { return l.next-l.first >= Limit-1 }
 
 // Push stores p under the next packet number, and returns the packet number.

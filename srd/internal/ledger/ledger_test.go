@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// twin keeps everything in a map.
+// twin stores all entries in a map.
 type twin struct {
 	packets     map[uint64]Packet
 	first, next uint64
@@ -71,8 +71,8 @@ func wantSame(t *rapid.T, l *Ledger, w *twin) {
 	}
 }
 
-// Full() becomes true while there is still room for the packets that may be sent
-// without asking.
+// Full() becomes true while there is still room for packets that are sent without a call of
+// Full().
 func TestLedgerFull(t *testing.T) {
 	var l Ledger
 	for !l.Full() {
@@ -87,7 +87,8 @@ func TestLedgerFull(t *testing.T) {
 	}
 }
 
-// A ledger that is trimmed as it is filled stays as small as what is open.
+// If a ledger is trimmed while it is filled, its ring grows only with the number of
+// entries.
 func TestLedgerStaysSmall(t *testing.T) {
 	var l Ledger
 	for range 100_000 {

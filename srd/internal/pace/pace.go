@@ -1,5 +1,5 @@
-// Package pace spreads a window's packets over the round trip: a token bucket at the rate of
-// congestion control.
+// Package pace spreads the packets of a window over the round trip. It is a token bucket
+// with the rate of congestion control.
 package pace
 
 import (

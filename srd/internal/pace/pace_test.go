@@ -21,9 +21,8 @@ func TestZeroBucketIsFull(t *testing.T) {
 	}
 }
 
-// Whoever asks whenever he likes and sends a train each time he may gets no more than
-// the bytes of `rate` for the time that has passed, one burst, and the debt of one
-// train.
+// A sender that calls at arbitrary times, and sends a train whenever it may, sends at most
+// the elapsed time times `rate`, plus one burst and one train.
 func TestNeverFasterThanItsRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(1e3, 1e10).Draw(t, "rate")
@@ -48,8 +47,7 @@ func TestNeverFasterThanItsRate(t *testing.T) {
 	})
 }
 
-// Whoever comes back when told to finds what he waits for, and loses nothing of
-// the rate.
+// At the time that When returns, the tokens are there, and no token of the rate is lost.
 func TestWhenIsNeitherEarlyNorLate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(1e4, 1e9).Draw(t, "rate")
@@ -69,7 +67,7 @@ func TestWhenIsNeitherEarlyNorLate(t *testing.T) {
 			}
 			now = at
 			b.Refill(now, rate, 4000)
-			// One nanosecond's worth is lost in the rounding of the time.
+			// Rounding the time loses the tokens of at most one nanosecond.
 			if left := b.Tokens(); math.Abs(float64(left-quantum)) > rate/1e9+2 {
 				t.Fatalf("%d bytes at the time told, want %d", left, quantum)
 			}
@@ -95,8 +93,8 @@ func TestTimeThatStandsStillGivesNothing(t *testing.T) {
 	}
 }
 
-// A long rest saves up one burst and no more; a smaller burst takes back what
-// was saved up.
+// In a long pause the bucket fills up to one burst. If the burst becomes smaller, the
+// tokens above it are removed.
 func TestRestSavesOneBurst(t *testing.T) {
 	var b Bucket
 	b.Refill(1, 1e9, 5000)

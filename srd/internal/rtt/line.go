@@ -15,10 +15,11 @@ type line struct {
 }
 
 // add adds a sample. The parameter `since` is the time between the last sample and this
-// one. The result of add() is the sample's distance from the line through the earlier
-// samples, scaled as a recursive residual (Brown, Durbin and Evans 1975). The squares of
-// these distances have the same sum as the squared residuals of the whole line, and each
-// sample adds one degree of freedom. If there is no line yet, add() returns 0.
+// one. The result is the sample's distance from the line through the earlier samples,
+// scaled as a recursive residual (Brown, Durbin and Evans 1975). With this scale, the
+// squares of the distances have the same sum as the squared residuals of the line through
+// all samples, and each sample adds one degree of freedom. If there are too few samples for
+// a line, add() returns 0.
 func (l *line) add(since, sample time.Duration) (off time.Duration) {
 	if l.n > 0 {
 		l.age += float32(since.Seconds())
@@ -37,6 +38,6 @@ func (l *line) add(since, sample time.Duration) (off time.Duration) {
 	return off
 }
 
-// length returns about the time from the first sample to the newest: twice the mean age
-// of the samples.
+// length returns the approximate time from the first sample to the newest: twice the mean
+// age of the samples.
 func (l *line) length() time.Duration { return time.Duration(2 * l.age * float32(time.Second)) }

@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// OneWayWindow is how long the least one-way delay counts. The window is short, because
-// clocks drift apart.
+// OneWayWindow is the length of one window of the minimum filter for the one-way delay. The
+// window is short, because clocks drift apart.
 const OneWayWindow = 10 * time.Second
 
 // OneWay measures the queueing delay of one direction. The one-way delay of a packet is
@@ -18,7 +18,7 @@ const OneWayWindow = 10 * time.Second
 // use.
 type OneWay struct {
 	least [2]uint32 // of the present and the previous window, in microseconds modulo 2^32
-	from  mono.Time // begin of the present window; 0: there was no packet
+	from  mono.Time // beginning of the present window; 0: there was no packet
 }
 
 // Known reports whether a packet arrived in the last two windows.
@@ -42,7 +42,7 @@ func (o *OneWay) Add(now mono.Time, sent, arrived uint32) time.Duration {
 	if int32(o.least[1]-least) < 0 {
 		least = o.least[1]
 	}
-	// The least delay includes this packet, so the difference is negative only if a clock
-	// was set.
+	// The least delay includes this packet, so the difference is negative only if a clock was
+	// changed.
 	return time.Duration(max(0, int32(offset-least))) * time.Microsecond
 }

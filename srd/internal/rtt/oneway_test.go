@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The wait is what a packet takes beyond the quickest one, whatever the two clocks say, also
-// when one of them wraps round.
+// The queueing delay is the one-way delay minus that of the fastest packet, whatever the
+// offset of the two clocks is, and even if one of them wraps.
 func TestOneWay(t *testing.T) {
 	const trip = 30 * time.Millisecond
 	for _, apart := range []uint32{0, 1 << 20, 1<<32 - 5_000, 1 << 31} {
@@ -31,8 +31,8 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
-// A route that has become longer is no queue after two windows, and what was long ago says
-// nothing.
+// If a route has become longer, the extra delay no longer counts as a queue after two
+// windows. Older delays have no effect.
 func TestOneWayForgets(t *testing.T) {
 	var o OneWay
 	now := mono.Time(time.Hour)
@@ -56,8 +56,8 @@ func TestOneWayForgets(t *testing.T) {
 	}
 }
 
-// If two clocks drift apart as those of crystals do, the wait that they show is at most
-// their drift in two windows and the time between two packets.
+// If two clocks drift apart at the rate of crystals, the error of the queueing delay is at
+// most their drift in two windows plus the interval of two packets.
 func TestOneWayBearsDrift(t *testing.T) {
 	for _, ppm := range []time.Duration{-50, 50} {
 		var o OneWay

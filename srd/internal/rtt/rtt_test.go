@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// drawSamples draws a run of samples with their times.
+// drawSamples draws a series of samples with their times.
 func drawSamples(t *rapid.T) (at []mono.Time, rtt []time.Duration) {
 	now := mono.Time(1)
 	for range rapid.IntRange(1, 150).Draw(t, "samples") {
@@ -22,8 +22,8 @@ func drawSamples(t *rapid.T) (at []mono.Time, rtt []time.Duration) {
 	return at, rtt
 }
 
-// The smoothed value and the variation are those of RFC 6298 in floating point,
-// but for what whole nanoseconds lose.
+// The smoothed value and the variation are those of RFC 6298 in floating point, apart from
+// rounding to nanoseconds.
 func TestSmoothingAgainstItsTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var e Estimator
@@ -48,10 +48,10 @@ func TestSmoothingAgainstItsTwin(t *testing.T) {
 	})
 }
 
-// The base is a sample, none of the last window is below it, and it is no older
-// than two windows and the gaps between samples that end them.
+// The base is one of the samples, and no sample of the last window is below it. It is at most
+// as old as two windows plus the gaps between the samples at their ends.
 func TestBaseIsAWindowedMinimum(t *testing.T) {
-	const gap = 2 * time.Second // the longest of drawSamples
+	const gap = 2 * time.Second // the longest gap of drawSamples
 	rapid.Check(t, func(t *rapid.T) {
 		var e Estimator
 		at, rtt := drawSamples(t)
@@ -73,7 +73,7 @@ func TestBaseIsAWindowedMinimum(t *testing.T) {
 	})
 }
 
-// A longer route is believed after at most two windows.
+// If the route becomes longer, the base follows after at most two windows.
 func TestLongerRouteIsBelieved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var e Estimator
@@ -93,9 +93,9 @@ func TestLongerRouteIsBelieved(t *testing.T) {
 	})
 }
 
-// While others keep a queue standing, the base stays what it was before the queue, however
-// long the queue lasts. Only a shorter round trip lowers it. If the path turns out to have
-// become longer, the base is the shortest of the latest round trips.
+// While competitors keep a queue, the base does not rise, however long the queue lasts, and
+// only a shorter round trip lowers it. If the path turns out to have become longer, the base
+// is the least round trip of that time.
 func TestHeldQueueIsNoBase(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var e Estimator
@@ -155,8 +155,8 @@ func TestUnknownAtFirst(t *testing.T) {
 	}
 }
 
-// A queue that fills within a round trip's samples and drains again is no unsteadiness
-// of the path, however long it gets; what is random is, by its mean deviation.
+// Spread does not include a queue that fills within the samples of a round trip and drains
+// again, however long it becomes. It is the mean deviation of the random differences.
 func TestSpreadIsNoQueue(t *testing.T) {
 	var queue, jitter Estimator
 	now := mono.Time(0)
@@ -180,8 +180,8 @@ func TestSpreadIsNoQueue(t *testing.T) {
 	}
 }
 
-// strays lets n samples arrive at intervals of `step`. It returns the root mean square of
-// their residuals, and how many samples had a residual.
+// strays adds n samples at intervals of `step`. It returns the root mean square of their
+// residuals, and the number of samples with a residual.
 func strays(n int, step time.Duration, sample func(i int) time.Duration) (time.Duration, int) {
 	var e Estimator
 	now, known, squares := mono.Time(1e9), 0, 0.0
@@ -197,8 +197,8 @@ func strays(n int, step time.Duration, sample func(i int) time.Duration) (time.D
 	return time.Duration(math.Sqrt(squares/float64(known)) * 1e9), known
 }
 
-// Samples stray by their standard deviation, be there many in a round trip or few; two of
-// each line have none.
+// The root mean square of the residuals is the standard deviation of the samples, with many
+// samples in a round trip or with few. The first two samples of each line have no residual.
 func TestStray(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, step := range []time.Duration{time.Millisecond, 80 * time.Millisecond} {
@@ -211,8 +211,8 @@ func TestStray(t *testing.T) {
 	}
 }
 
-// A queue is no scatter: it stands still, or grows and falls with what is sent, and where
-// paths take turns it swings in four round trips.
+// A queue causes only small residuals, whether it is constant, grows, or oscillates with a
+// period of four round trips, as with paths that take turns.
 func TestQueueDoesNotStray(t *testing.T) {
 	const base, queue, step = 20 * time.Millisecond, 60 * time.Millisecond, time.Millisecond
 	for name, at := range map[string]func(i int) time.Duration{
@@ -228,15 +228,15 @@ func TestQueueDoesNotStray(t *testing.T) {
 	}
 }
 
-// Samples of one moment make no line.
+// Samples at the same time give no line.
 func TestStrayAtOnce(t *testing.T) {
 	if _, known := strays(100, 0, func(i int) time.Duration { return time.Duration(i+1) * time.Millisecond }); known != 0 {
 		t.Errorf("%d of 100 samples of one moment stray", known)
 	}
 }
 
-// Where round trips differ at random, Usual() is near their mean, however many there are, and
-// the base is far below that. A queue does not raise Usual() before two windows are over.
+// If round trips vary at random, Usual() is near their mean, however many there are, and the
+// base is far below it. A queue does not raise Usual() before two windows are over.
 func TestUsualIsTheMeanOfARestingPath(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const mean, deviation, queue = 100 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond
@@ -267,8 +267,8 @@ func TestUsualIsTheMeanOfARestingPath(t *testing.T) {
 	}
 }
 
-// The first round trip may be that of a probe that waited behind the probes of all other
-// paths. It does not make the path look long.
+// The first round trip may be that of a probe that waited in a queue of the probes of all
+// paths. It must not make the path seem long.
 func TestUsualForgivesTheFirstRoundTrip(t *testing.T) {
 	const base, wait = 2 * time.Millisecond, 18 * time.Millisecond
 	var e Estimator

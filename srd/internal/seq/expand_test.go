@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// expandTwin tries the three numbers that have these low bits around reference.
+// expandTwin tries the three numbers with these low bits that are nearest to `reference`.
 func expandTwin(low uint32, reference uint64) uint64 {
 	high := reference >> 32
 	best, least := uint64(0), ^uint64(0)
@@ -26,7 +26,7 @@ func TestExpandAgainstItsTwin(t *testing.T) {
 	edges := rapid.SampledFrom([]uint64{0, 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<32 + 1, 3 << 31, 5 << 32, 1 << 40, 1<<62 + 1<<32})
 	rapid.Check(t, func(t *rapid.T) {
 		reference := edges.Draw(t, "edge") + rapid.Uint64Range(0, 4).Draw(t, "beside")
-		// Exactly half the space away there is no nearest number.
+		// At a distance of exactly half the number space, there is no single nearest number.
 		low := uint32(reference) + uint32(rapid.Int64Range(-1<<31+1, 1<<31-1).Draw(t, "distance"))
 		if got, want := Expand(low, reference), expandTwin(low, reference); got != want {
 			t.Fatalf("Expand(%#x, %#x) = %#x, want %#x", low, reference, got, want)
@@ -34,7 +34,7 @@ func TestExpandAgainstItsTwin(t *testing.T) {
 	})
 }
 
-// Whatever a sender may have in flight comes back as it was.
+// Any number that a sender may have in flight is expanded correctly.
 func TestExpandTruncated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reference := rapid.Uint64Range(0, 1<<62).Draw(t, "reference")
@@ -48,7 +48,7 @@ func TestExpandTruncated(t *testing.T) {
 	})
 }
 
-// Next to zero a number cannot be negative: the one above is meant.
+// Near zero the nearest number might be negative: then the one above zero is returned.
 func TestExpandNearZero(t *testing.T) {
 	for _, c := range []struct {
 		low       uint32

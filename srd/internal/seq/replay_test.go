@@ -6,11 +6,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// replayTwin remembers every number for good.
+// replayTwin stores every number for ever.
 type replayTwin struct {
 	seen map[uint64]bool
 	next uint64
-	rest uint64 // numbers below are not fresh, since the window rested
+	rest uint64 // lower numbers are not fresh, since the last Rest
 }
 
 func (w *replayTwin) fresh(n uint64) bool {
@@ -35,8 +35,8 @@ func (w *replayTwin) below() (v uint64) {
 	return v
 }
 
-// drawNear draws a number that is interesting for a window of `size` numbers whose next
-// number is `next`: beside its ends, inside, or a jump.
+// drawNear draws an interesting number for a window of `size` numbers whose next number is
+// `next`: near its ends, inside it, or far above it.
 func drawNear(t *rapid.T, next, size uint64) uint64 {
 	near := rapid.SampledFrom([]uint64{next, next + size, next + 2*size, next - min(next, size), next - min(next, 64), 0}).Draw(t, "near")
 	off := rapid.Uint64Range(0, 130).Draw(t, "off")
@@ -46,7 +46,7 @@ func drawNear(t *rapid.T, next, size uint64) uint64 {
 	return near + off
 }
 
-// wantUnder checks what is told of numbers further down.
+// wantUnder checks the results of Below and Last for lower numbers.
 func (w *replayTwin) wantUnder(t *rapid.T, r *Replay) {
 	if w.next == 0 {
 		return
@@ -102,8 +102,7 @@ func TestReplayAgainstItsTwin(t *testing.T) {
 	})
 }
 
-// Every number is taken once, in whatever order, as long as it is not older
-// than the window.
+// Every number is accepted once, in any order, if it is not below the window.
 func TestReplayTakesTheWholeWindowOnce(t *testing.T) {
 	var r Replay
 	const from = 1000
@@ -126,8 +125,8 @@ func TestReplayTakesTheWholeWindowOnce(t *testing.T) {
 	}
 }
 
-// The highest packet number there is can be in no packet, since none would be
-// left after it.
+// The highest possible packet number is never accepted, because no number would be left
+// after it.
 func TestReplayEndOfSpace(t *testing.T) {
 	var r Replay
 	if r.Set(1<<64-1) || r.Next() != 0 {
@@ -153,8 +152,8 @@ func TestReplayDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A path that carries a few packets takes little memory, wherever its numbers
-// begin, and one that is busy takes the whole window.
+// The window of a path with few packets takes little memory, whatever its first number is.
+// The window of a busy path has the full size.
 func TestReplayGrowsWithTheTraffic(t *testing.T) {
 	for _, from := range []uint64{0, 5000, 1 << 40} {
 		var r Replay
@@ -168,7 +167,7 @@ func TestReplayGrowsWithTheTraffic(t *testing.T) {
 		if !r.Fresh(from+999) || r.Fresh(from+63) || len(r.words) != 16 {
 			t.Errorf("from %d on: %d words for 1001 packets", from, len(r.words))
 		}
-		if from > ReplaySize { // older packets come late
+		if from > ReplaySize { // older packets arrive late
 			if !r.Set(from-1000) || r.Fresh(from-1000) || !r.Fresh(from-999) || r.Fresh(from) || len(r.words) != 32 {
 				t.Errorf("from %d on: %d words for 2001 packets", from, len(r.words))
 			}

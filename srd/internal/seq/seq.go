@@ -14,20 +14,21 @@ func Expand(low uint32, reference uint64) uint64 {
 	return n
 }
 
-// Replay stores which of the last ReplaySize packet numbers have been received (RFC 6479:
-// a ring of words, so advancing clears whole words). The ring grows on demand, so an idle
-// path with a few challenges needs few bytes. A Replay is not safe for concurrent use.
+// Replay stores which of the last ReplaySize packet numbers have been received. As in RFC
+// 6479, it is a ring of words, and advancing the window clears whole words. The ring grows on
+// demand, so an idle path with a few challenges needs few bytes. A Replay is not safe for
+// concurrent use.
 type Replay struct {
-	words []uint64 // by word number, modulo their count, a power of two
+	words []uint64 // indexed by word number modulo their count, a power of two
 	low   uint64   // lowest word number in the ring
-	floor uint64   // words from here up to low are all fresh, lower ones are not
+	floor uint64   // the numbers of the words from floor up to low are fresh, lower numbers are not
 	next  uint64   // one more than the highest number seen
 }
 
-// ReplaySize is the distance below the highest packet number up to which a packet is
-// accepted. A path keeps packets in order, except when the receiving core changes or a
-// train is cut in pieces. ReplaySize is one word less than replayWords, because the word
-// of the highest number is seldom full.
+// ReplaySize is the distance below the highest packet number up to which a packet is accepted.
+// A path keeps packets in order, except when the receiving core changes or a train is split.
+// ReplaySize is one word less than replayWords, because the word of the highest number is
+// seldom full.
 const ReplaySize = 16384 - 64
 
 const (
@@ -74,7 +75,7 @@ func (r *Replay) Set(n uint64) bool {
 	return true
 }
 
-// advance makes w the highest word of the ring. Word w must not be below the present
+// advance makes word number w the highest word of the ring. It must not be below the present
 // highest word.
 func (r *Replay) advance(w uint64) {
 	was := (r.next - 1) / 64
@@ -105,8 +106,8 @@ func (r *Replay) Rest() {
 	}
 }
 
-// reach makes w the lowest word of the ring. Word w must be inside the window, and below
-// all other words of the ring.
+// reach makes word number w the lowest word of the ring. It must be inside the window, and
+// below all other words of the ring.
 func (r *Replay) reach(w uint64) {
 	high := (r.next - 1) / 64
 	if high-w >= uint64(len(r.words)) {
@@ -132,9 +133,9 @@ func (r *Replay) grow(low, high uint64) {
 	}
 }
 
-// Below returns which of the 64 numbers under h have been set: bit i stands for h-1-i.
-// For Below, numbers below the window count as not set. Below may be called only after
-// the first Set, with h at most the highest number set.
+// Below returns which of the 64 numbers under h have been set: bit i stands for h-1-i. Numbers
+// below the window count as not set here. Below may be called only after the first Set, with h
+// at most the highest number set.
 func (r *Replay) Below(h uint64) uint64 {
 	w, s := h/64, h%64
 	var v uint64
@@ -161,17 +162,17 @@ func (r *Replay) Last(from, n uint64) (uint64, bool) {
 	return 0, false
 }
 
-// A Window accepts WindowSize message numbers, from the first missing number on. A sender
-// may have half of WindowSize messages in flight, so any retransmission is recognised as
-// a duplicate (docs/design.md, "Three number spaces").
+// WindowSize is the number of message numbers that a Window accepts, from the first missing
+// number on. A sender may have half as many messages in flight, so every duplicate is detected
+// (docs/design.md, "Three number spaces").
 const WindowSize = 32768
 
-// Window stores the message numbers that a receiver has seen: all numbers below
-// FirstMissing, and some above. The first Set allocates the memory. The first missing
-// number of the zero value is 0.
+// Window stores the message numbers that a receiver has seen: all numbers below FirstMissing,
+// and some above. The first Set allocates the memory. In the zero value the first missing
+// number is 0.
 type Window struct {
 	first uint64 // first missing
-	above uint64 // one more than the highest number seen, or first
+	above uint64 // one more than the highest number seen; otherwise `first` or less
 	words []uint64
 }
 
@@ -190,7 +191,7 @@ type Verdict uint8
 const (
 	New       Verdict = iota // seen now for the first time
 	Duplicate                // seen before
-	TooFar                   // beyond the window, so not remembered
+	TooFar                   // beyond the window, so not stored
 )
 
 // Set marks n as seen.
@@ -215,9 +216,8 @@ func (w *Window) Set(n uint64) Verdict {
 	return New
 }
 
-// take advances the field first over the run of set bits that begins there, but not beyond the
-// end of the word. The bits of the run are cleared. The result is true if the run reached the
-// end of the word.
+// take advances `first` over the run of set bits that begins at it, but not beyond the end of
+// the word, and clears these bits. The result is true if the run reached the end of the word.
 func (w *Window) take() bool {
 	p, s := &w.words[w.first/64%windowWords], w.first%64
 	run := uint64(bits.TrailingZeros64(^(*p >> s)))
@@ -234,12 +234,13 @@ func (w *Window) take() bool {
 // Rest frees the memory if no number is missing. The message numbers continue.
 func (w *Window) Rest() {
 	if w.above <= w.first {
-		w.words = nil // they are all zero
+		w.words = nil // all words are zero
 	}
 }
 
-// Words fills dst with the bitmap that starts one above the first missing number. Words
-// returns the number of words up to the highest number seen, at most len(dst).
+// Words fills dst with the bitmap of received numbers, which begins one above the first
+// missing number. It returns the number of words up to the highest number seen, at most
+// len(dst).
 func (w *Window) Words(dst []uint64) int {
 	if w.above <= w.first {
 		return 0

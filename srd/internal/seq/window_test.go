@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// windowTwin remembers every number for good.
+// windowTwin stores every number for ever.
 type windowTwin struct {
 	seen  map[uint64]bool
 	first uint64
@@ -69,8 +69,7 @@ func TestWindowAgainstItsTwin(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			n := drawNear(t, twin.first, WindowSize)
-			// A run closes gaps and moves the window on, by more than itself now
-			// and then.
+			// A run of numbers closes gaps and advances the window, sometimes by more than its size.
 			run := rapid.SampledFrom([]uint64{1, 1, 1, 63, 64, 65, 200, WindowSize + 70}).Draw(t, "run")
 			for i := range run {
 				set(n + i)
@@ -86,8 +85,8 @@ func TestWindowAgainstItsTwin(t *testing.T) {
 	})
 }
 
-// Everything that is missing arrives last: the whole window is one run, and the
-// memory is clean behind it.
+// All missing numbers arrive last. Then the whole window is one run of set bits, and all
+// words are cleared afterwards.
 func TestWindowWraps(t *testing.T) {
 	var w Window
 	for round := range uint64(5) {
@@ -133,7 +132,7 @@ func TestWindowDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkWindow is one message that comes after the next.
+// BenchmarkWindow measures two swapped message numbers.
 func BenchmarkWindow(b *testing.B) {
 	var w Window
 	n := uint64(0)

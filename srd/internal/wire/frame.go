@@ -40,15 +40,15 @@ const (
 	KindHost
 )
 
-// Elicits reports whether a frame of this kind elicits an acknowledgement.
+// Elicits reports whether the receiver must acknowledge a packet with a frame of this kind.
 func (k Kind) Elicits() bool { return k == KindMessage || k == KindTombstone || k == KindPing }
 
 // The following constants are sizes of frames in bytes.
 const (
-	ImmLen          = 13 // the overlay's header, which the transport does not read
+	ImmLen          = 13 // bytes of the layer above, which the transport does not read
 	MessageOverhead = 1 + 2 + 4 + ImmLen
 	TombstoneLen    = 1 + 4 + ImmLen
-	SecretLen       = 16 // of a challenge: 128 bits cannot be guessed
+	SecretLen       = 16 // secret of a challenge: 128 bits cannot be guessed
 	SecretFrameLen  = 1 + SecretLen
 	CloseLen        = 2
 	StampLen        = 1 + 4
@@ -68,9 +68,9 @@ const (
 
 const _ = uint(1200 - Overhead - AckFixed - MaxAckRecords*AckRecordLen - MaxAckWords*AckWordLen)
 
-// HoldUnit is the unit of hold times in ACK records, and of lateness in HOST frames, in
-// nanoseconds. A field of 16 bits reaches 262 ms, longer than any hold of an
-// acknowledgement. The value HoldMax stands for any longer time.
+// HoldUnit is the unit of hold times (ACK delays) in ACK records, and of lateness in HOST
+// frames, in nanoseconds. A field of 16 bits reaches 262 ms, longer than any regular ACK delay.
+// The value HoldMax stands for any longer time.
 const (
 	HoldUnit = 4000
 	HoldMax  = 1<<16 - 1
@@ -83,22 +83,23 @@ type Imm = [ImmLen]byte
 // Secret is the secret of a challenge, which the response returns.
 type Secret = [SecretLen]byte
 
-// RecordReach is the number of packets below the highest packet that a record reports.
+// RecordReach is the number of packet numbers below the highest one that a record covers.
 const RecordReach = 64
 
-// Record reports to the sender which packets have arrived on a path.
+// Record is the acknowledgement record of a path: it reports to the sender which packets have
+// arrived.
 type Record struct {
 	Slot    uint16
 	Hold    uint16 // time from the arrival of Highest to the sending of this record, in HoldUnit
 	Highest uint64 // highest packet number that arrived
 	Below   uint64 // bit i: Highest-1-i arrived
-	CE      uint32 // packets that arrived with Congestion Experienced, modulo 2^32
+	CE      uint32 // number of packets that arrived with Congestion Experienced, modulo 2^32
 }
 
 // Ack is a decoded ACK frame. The records and words of an Ack alias the packet.
 type Ack struct {
-	FirstMissing uint64 // every message below has arrived
-	Clock        uint32 // sender's clock at the sending of this frame, in microseconds modulo 2^32; 0: not given
+	FirstMissing uint64 // all messages with lower numbers have arrived
+	Clock        uint32 // the sender's clock when it sent this frame, in microseconds modulo 2^32; 0: not given
 	records      []byte
 	words        []byte
 }

@@ -33,10 +33,10 @@ func vectors(t testing.TB) map[string][]byte {
 	return v
 }
 
-// docImm is the immediate that the examples carry.
+// docImm is the immediate in the examples.
 var docImm = Imm{0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3a, 0x3b, 0x3c}
 
-// documented returns what the encoder makes of each example of docs/wire.md.
+// documented returns the encoder's bytes for each example of docs/wire.md.
 func documented() map[string][]byte {
 	header := make([]byte, HeaderLen)
 	Header{Slot: 0x0102, Index: 0xa1a2a3a4, PN: 0x1112131415161718}.Put(header)
@@ -63,7 +63,7 @@ func documented() map[string][]byte {
 	}
 }
 
-// The examples in docs/wire.md are what the encoder gives, each and no more.
+// docs/wire.md contains exactly these examples, with the encoder's bytes.
 func TestGoldenDocument(t *testing.T) {
 	doc, made := vectors(t), documented()
 	for name, want := range made {
@@ -78,7 +78,7 @@ func TestGoldenDocument(t *testing.T) {
 	}
 }
 
-// Every frame of the document is read in whole, and not one byte less.
+// Every frame of the document is decoded, but not if its last byte is missing.
 func TestGoldenDecodes(t *testing.T) {
 	for name, b := range vectors(t) {
 		if name == "HEADER" || name == "NONCE" {

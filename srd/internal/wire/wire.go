@@ -16,9 +16,9 @@
 //	+---------------------------------------------------------------+
 //
 // The 16 bytes of the header are authenticated as the AEAD's additional data, but not
-// encrypted. The nonce is the path slot as 32 bits and the packet number as 64 bits,
-// XORed with the key's IV. Because of the IV, an attacker cannot predict a nonce that two
-// keys share (RFC 8446 section 5.3, RFC 9001 section 5.3).
+// encrypted. The nonce is the path slot as 32 bits and the packet number as 64 bits, XORed
+// with the key's IV. Because of the secret IV, an attacker cannot predict the nonce of a
+// packet, or which nonces two keys share (RFC 8446 section 5.3, RFC 9001 section 5.3).
 //
 // The sealed part is a sequence of frames (see frame.go). The page docs/wire.md has the
 // same drawings, with an example of each frame in hex. The golden test of this package
@@ -42,14 +42,15 @@ const (
 // first is the first byte of each data packet.
 const first = Version<<4 | TypeData
 
-// Header is the clear part of a data packet.
+// Header is the unencrypted part of a data packet.
 type Header struct {
 	Slot  uint16 // the sender's number of the path
 	Index uint32 // the receiver's number of the session
 	PN    uint64 // packet number on that path
 }
 
-// IsData reports whether b begins as a data packet of this version and has a possible length.
+// IsData reports whether b begins like a data packet of this version and has a possible
+// length.
 func IsData(b []byte) bool {
 	return len(b) >= Overhead && len(b) <= MaxPacket && b[0] == first && b[1] == 0
 }
@@ -63,7 +64,7 @@ func (h Header) Put(b []byte) {
 	binary.BigEndian.PutUint64(b[8:], h.PN)
 }
 
-// ParseHeader reads the header of a packet for which IsData holds.
+// ParseHeader reads the header of a packet for which IsData returned true.
 func ParseHeader(b []byte) Header {
 	_ = b[HeaderLen-1]
 	return Header{

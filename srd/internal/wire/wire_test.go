@@ -69,7 +69,7 @@ func TestIsDataIsStrict(t *testing.T) {
 	}
 }
 
-// drawn is a frame as it was given to the encoder.
+// drawn is a frame as it was passed to the encoder.
 type drawn struct {
 	kind    Kind
 	number  uint32
@@ -141,7 +141,7 @@ func (f *drawn) append(b []byte) []byte {
 	return AppendPing(b)
 }
 
-// wantFrame fails unless got is f.
+// wantFrame fails unless got is equal to f.
 func wantFrame(t *rapid.T, got *Frame, f *drawn) {
 	ok := got.Kind == f.kind
 	switch f.kind {
@@ -174,7 +174,7 @@ func wantFrame(t *rapid.T, got *Frame, f *drawn) {
 	}
 }
 
-// Any run of frames, padded or not, comes back as it went in.
+// Any sequence of frames, with or without padding, is decoded to the same frames.
 func TestFramesRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sent := rapid.SliceOfN(rapid.Custom(drawFrame), 0, 5).Draw(t, "frames")
@@ -203,7 +203,7 @@ func TestFramesRoundTrip(t *testing.T) {
 	})
 }
 
-// A payload must not be able to grow over the frame that follows it.
+// Appending to a decoded payload must not overwrite the frame that follows it.
 func TestPayloadHasNoRoomBehindIt(t *testing.T) {
 	b := AppendPing(AppendMessage(nil, 1, &Imm{}, []byte("abc")))
 	var f Frame
@@ -212,7 +212,7 @@ func TestPayloadHasNoRoomBehindIt(t *testing.T) {
 	}
 }
 
-// Counts beyond their bounds are refused, whatever follows.
+// Counts beyond their bounds are rejected, whatever follows.
 func TestAckBounds(t *testing.T) {
 	most := AppendAck(nil, 0, 0, make([]Record, MaxAckRecords), make([]uint64, MaxAckWords))
 	var f Frame
@@ -233,8 +233,8 @@ func TestAckBounds(t *testing.T) {
 	}
 }
 
-// FuzzNext: nothing panics, each frame takes at least a byte, and what is read
-// is what the encoder would have written.
+// FuzzNext checks that nothing panics, that each frame takes at least one byte, and that
+// encoding a decoded frame gives the same bytes.
 func FuzzNext(f *testing.F) {
 	for _, b := range documented() {
 		f.Add(b)
@@ -261,7 +261,7 @@ func FuzzNext(f *testing.F) {
 	})
 }
 
-// encode writes f again.
+// encode encodes f.
 func encode(f *Frame) []byte {
 	d := drawn{kind: f.Kind, number: f.Number, imm: f.Imm, payload: f.Payload, secret: f.Secret, reason: f.Reason, sent: f.Sent, slot: f.Slot, metric: f.Metric, late: f.Late}
 	if f.Kind == KindAck {
