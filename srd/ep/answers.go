@@ -6,24 +6,24 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// answers holds the unsent answers to one peer's requests, and counts the sent answers that the
-// peer has not acknowledged. An answers value is not safe for concurrent use.
+// answers holds the unsent answers to one peer's requests, and counts the sent answers that are
+// not yet acknowledged. An answers value is not safe for concurrent use.
 type answers struct {
 	queue  []byte // answers to be sent, of answerLen bytes each
-	sent   int    // bytes of answers that the peer has not acknowledged
-	ready  int    // receives to be announced
+	sent   int    // bytes of sent answers that are not yet acknowledged
+	ready  int    // number of posted receives that are still to be announced
 	broken bool   // the transport has dropped answers, because the session has ended
 	spare  []*answerMessage
 }
 
-// spareMost bounds the messages kept for reuse. More than eight messages are in flight only if
-// the network loses packets.
+// spareMost bounds the answer messages that are kept for reuse. More than eight are in flight
+// only if the network loses packets.
 const spareMost = 8
 
 // readyMost is the largest number of posted receives that one answer announces.
 const readyMost = 1<<16 - 1
 
-// answerMessage is a message of answers, and the srd.Owner of its own payload.
+// answerMessage is a message that contains answers, and the srd.Owner of its own payload.
 type answerMessage struct {
 	of *answers
 	b  []byte
@@ -40,7 +40,7 @@ func (m *answerMessage) Done(s srd.Status) {
 
 func (a *answers) add(number uint32, v verdict) { a.queue = appendAnswer(a.queue, number, v) }
 
-// unheard returns the number of answers that the peer has not acknowledged.
+// unheard returns the number of answers, sent or not, that are not yet acknowledged.
 func (a *answers) unheard() int { return (len(a.queue) + a.sent) / answerLen }
 
 func (a *answers) waiting() bool { return len(a.queue) > 0 || a.ready > 0 }
@@ -65,6 +65,5 @@ func (a *answers) pull(most int) srd.Message {
 	return out
 }
 
-// reset forgets the answers that are not sent yet. The transport reports the fate of the sent
-// answers.
+// reset deletes the unsent answers. The transport reports the status of the sent ones.
 func (a *answers) reset() { a.queue, a.ready, a.broken = nil, 0, false }

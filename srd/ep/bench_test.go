@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// BenchmarkSend sends messages in a stream, as fast as they are accepted.
+// BenchmarkSend sends messages as fast as the endpoint accepts them.
 func BenchmarkSend(b *testing.B) {
 	for _, x := range []struct {
 		name string
@@ -94,7 +94,7 @@ func BenchmarkPingPong(b *testing.B) {
 	}
 }
 
-// BenchmarkPingPongUDP is BenchmarkPingPong over plain sockets, to compare.
+// BenchmarkPingPongUDP is BenchmarkPingPong over plain UDP sockets, for comparison.
 func BenchmarkPingPongUDP(b *testing.B) {
 	x, y := socket(b), socket(b)
 	go func() {
@@ -123,7 +123,8 @@ func socket(b *testing.B) *net.UDPConn {
 	return c
 }
 
-// BenchmarkWrite and BenchmarkRead move bytes of a region, with 16 requests under way.
+// BenchmarkWrite and BenchmarkRead write or read bytes of a region, with 16 requests in
+// progress.
 func BenchmarkWrite(b *testing.B) { remote(b, ep.AccessWrite) }
 
 func BenchmarkRead(b *testing.B) { remote(b, ep.AccessRead) }

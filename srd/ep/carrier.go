@@ -15,11 +15,11 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// carrier is the transport to one peer, with the methods that this package uses. The methods of
-// a carrier are reach, call, kick, state and leave. The transport calls methods of the link.
-// Pull returns a message to send, and Deliver handles an arrived message. Advance and Deadline
-// handle time. Restarted reports a new process of the peer. The transport reports the fate of a
-// sent message to its srd.Owner.
+// carrier is the transport to one peer. The link calls the methods of the carrier: reach, call,
+// kick, state and leave. The transport calls methods of the link: Pull returns a message to
+// send, Deliver handles an arrived message, Advance and Deadline handle time, and Restarted
+// reports a new process of the peer. The transport reports the status of a sent message to its
+// srd.Owner.
 type carrier struct {
 	loop *loop.Loop
 	open *sync.RWMutex // read-locked while sockets are used outside the loop; locked to close them
@@ -63,7 +63,7 @@ func (e *Endpoint) connect(key PublicKey, l *link) {
 func (c *carrier) lock() mono.Time { return c.peer.Lock() }
 func (c *carrier) unlock()         { c.peer.Unlock() }
 
-// reach sets the addresses at which the peer may be. The caller has locked the carrier.
+// reach sets the tuples on which the peer may be reachable. The caller has locked the carrier.
 func (c *carrier) reach(now mono.Time, tuples []srd.Tuple) { c.core.SetTuples(now, tuples) }
 
 // call begins a session with the peer if there is none. The caller has locked the carrier.
@@ -77,8 +77,8 @@ func (c *carrier) kick() {
 	c.open.RUnlock()
 }
 
-// leave sends a goodbye and ends the transport. All pieces of messages in the transport get
-// their final status. The caller has not locked the carrier.
+// leave sends a CLOSE to the peer and ends the transport. All pieces of messages in the
+// transport get their final status. The caller has not locked the carrier.
 func (c *carrier) leave() {
 	c.open.RLock()
 	c.loop.Remove(c.peer)
@@ -89,7 +89,7 @@ func (c *carrier) leave() {
 type standing struct {
 	ready    bool   // there is a session
 	foreign  bool   // the peer speaks another protocol
-	goodbyes uint64 // number of goodbyes from the peer
+	goodbyes uint64 // number of CLOSE frames from the peer
 	heard    uint64 // bytes received from the peer
 }
 
@@ -113,8 +113,9 @@ func (c *carrier) measured(now mono.Time, v *HandleStats) {
 	}
 }
 
-// tuples returns the paths from the endpoint to some addresses. The paths are sorted by source
-// port first. So the bound on the number of paths removes source ports before addresses.
+// tuples returns the tuples from the endpoint to the given addresses. They are sorted by source
+// port first. So if they exceed the largest number of paths, some source ports are left out,
+// but no address.
 func (e *Endpoint) tuples(addrs []netip.AddrPort) (v []srd.Tuple) {
 	for i := range e.ports {
 		for _, to := range addrs {

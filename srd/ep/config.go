@@ -17,32 +17,33 @@ const (
 	// MaxMessage is the largest message in bytes. The wire format counts the bytes of a message
 	// and its immediate data in three bytes.
 	MaxMessage = 8 << 20
-	// EagerMost is how many bytes of a message are sent before its receiver reserves a receive.
-	// The largest packet of AWS's Elastic Fabric Adapter (EFA) has 8 KiB, too. So a refused
-	// message costs the network no more than with EFA.
+	// EagerMost is the number of bytes of a message that are sent before its receiver reserves a
+	// receive (a posted buffer). The largest packet of AWS's Elastic Fabric Adapter (EFA) has 8
+	// KiB, too. So a refused message costs the network no more than with EFA.
 	EagerMost = 8 << 10
 	// immediateLen is the length of immediate data, which comes first in a message on the wire.
 	immediateLen = 4
 	totalMost    = MaxMessage + immediateLen
 	// reliablePiece is the longest piece of a message without a deadline. Every path can carry a
-	// piece of this length, even if the path MTU shrank after the first transmission.
+	// piece of this length, so it can be sent again even if the path MTU has become smaller.
 	reliablePiece = srd.BasePacket - wire.Overhead - wire.MessageOverhead
-	// requestsMost bounds the unanswered requests to one peer. The responder keeps about 100
-	// bytes for each unanswered request.
+	// requestsMost bounds the unanswered requests to one peer. The responder stores about 100
+	// bytes for each of them.
 	requestsMost = 1024
-	// answersMost bounds the answers that a peer has not acknowledged. An honest peer has at
-	// most requestsMost open requests. So each round trip adds at most requestsMost answers.
+	// answersMost bounds the answers to one peer that are not yet acknowledged. An honest peer
+	// has at most requestsMost unanswered requests, so each round trip adds at most requestsMost
+	// answers.
 	answersMost = 8 * requestsMost
 )
 
 const (
-	// In a fabric with four equal paths, sixteen random ports leave a path unused once in 25
-	// times.
+	// In a network with four equal paths, sixteen random ports leave one of the paths unused in
+	// one of 25 cases.
 	defaultPorts        = 16
 	defaultSendDepth    = 256
 	defaultReceiveDepth = 1024
-	// defaultUnresponsive is long enough to survive the failure of two paths in turn, and short
-	// enough for a user to wait.
+	// defaultUnresponsive is longer than the failures of two paths one after the other, and
+	// short enough for a user to wait.
 	defaultUnresponsive = 10 * time.Second
 )
 
@@ -75,14 +76,13 @@ type Config struct {
 	ReceiveDepth int
 	// PeerReceives bounds the received messages of one peer for which the program has not called
 	// Completion.Release. The endpoint refuses further messages as if no receive were posted.
-	// PeerReceives does not count messages with immediate data. A PeerReceives of zero means no
-	// bound.
+	// Messages with immediate data do not count. The value zero means no bound.
 	PeerReceives int
-	// Unresponsive is how long a peer may be silent while it has requests to answer. If
-	// Unresponsive is zero, a peer may be silent for 10 seconds.
+	// Unresponsive is how long a peer may be silent while requests wait for its answer. The
+	// value zero means 10 seconds.
 	Unresponsive time.Duration
 	// IdleTimeout is the time without a message after which the endpoint ends a session. The
-	// next message makes a new session. If IdleTimeout is zero, sessions never end for idleness.
+	// next message begins a new session. If IdleTimeout is zero, idle sessions do not end.
 	IdleTimeout time.Duration
 	// Workers is the number of threads that send and receive packets. If Workers is zero, there
 	// is one thread.
@@ -113,7 +113,7 @@ func (c Config) settled() (Config, error) {
 	return c, nil
 }
 
-// protocolNumber returns the number of a protocol's name in the handshake.
+// protocolNumber returns the number that stands for a protocol's name in the handshake.
 func protocolNumber(name string) (uint32, error) {
 	sum := blake2s.Sum256([]byte(name))
 	n := binary.BigEndian.Uint32(sum[:])

@@ -5,8 +5,8 @@
 //
 // An Endpoint is a program's set of sockets and threads. An Endpoint has a key pair, a queue of
 // posted receives, and two completion queues. One Endpoint reaches any number of peers. Programs
-// do not make, accept or lose connections. The endpoint makes a session with a peer for the
-// first message. After a peer restarts, the endpoint makes a new session with it.
+// do not make, accept or lose connections. The endpoint begins a session with a peer for the
+// first message. After the peer restarts, the endpoint begins a new session with it.
 //
 // A Handle is a destination: a peer's public key and its possible addresses. Closing a Handle
 // ends only the requests of that Handle, with StatusFlushed.
@@ -21,20 +21,20 @@
 // reassembles the message in that buffer, so peers cannot make the program use other memory. If
 // no buffer is posted for a message, the endpoint refuses the message. The sender of a refused
 // message stops, and resumes after the receiver posts a buffer. So no message is lost, unless
-// the sender sets SendOptions.NotReady or a deadline. Config.PeerReceives gives each peer a
-// share of the buffers. Refused messages do not delay writes, reads, or messages with immediate
-// data.
+// the sender sets SendOptions.NotReady or a deadline. Config.PeerReceives limits the buffers
+// that the messages of one peer occupy. Refused messages do not delay writes, reads, or messages
+// with immediate data.
 //
 // Register lets one peer access a buffer of the program. Write copies bytes into a peer's
 // registered buffer, and Read copies bytes from it. One write or read may have up to MaxMessage
 // bytes. Writes and reads need no posted receive and no work of the peer's program. The bytes of
-// a request arrive out of order, and its completion comes after all of them. The endpoint checks
-// bounds and rights before the first byte is copied. Region.Close ends the peer's access at any
-// time.
+// a request may arrive in any order, and its completion comes after all of them. The endpoint
+// checks bounds and rights before the first byte is copied. Region.Close ends the peer's access
+// at any time.
 //
 // A Queue returns completions in batches. Queue.Poll neither waits nor allocates. Queue.Event
 // returns a channel for a select statement. Queue.Wait waits and then polls. After
-// Queue.Solicited(true), a message makes an event only if its sender set SendOptions.Solicited.
+// Queue.Solicited(true), a message causes an event only if its sender set SendOptions.Solicited.
 //
 // # Limits
 //
@@ -60,10 +60,10 @@
 // and the offset also begin each piece of a write in its first 8,192 bytes. A reply to a read
 // has the read's number, and serves as its answer.
 //
-// In a message of answers, the two bytes after the first byte are the number of receives posted
-// after a refusal. The other ten bytes of the immediate are zero. The payload of a message of
-// answers has five bytes for each answer: the number of a request, and a verdict. The verdicts
-// are
+// In a message of answers, bytes 1 and 2 of the immediate are the number of receives that were
+// posted after a refusal, and its last ten bytes are zero. The payload of a message of answers
+// has five bytes for each answer: the number of a request, and a verdict, which is the result of
+// the request. The verdicts are
 //
 //	1  accepted
 //	2  a receive is reserved: send the bytes beyond the first 8,192
@@ -73,8 +73,9 @@
 //	6  the sender's key was revoked
 //	7  there is no such region
 //
-// Each verdict except 2 ends the request. A responder answers after the whole message, after all
-// of its first 8,192 bytes, or after a piece of kind 3. A sender that gives up a begun message
-// sends a piece of kind 3. A sender that has sent exactly the first 8,192 bytes waits for the
-// answer, and sends no piece of kind 3. A sender has at most 1,024 unanswered requests.
+// Each verdict except 2 ends the request. A responder sends an answer when the whole message has
+// arrived, when all of its first 8,192 bytes have arrived, or after a piece of kind 3. A sender
+// that gives up a message after its first piece sends a piece of kind 3. But a sender that has
+// sent exactly the first 8,192 bytes waits for the answer, and sends no piece of kind 3. A
+// sender has at most 1,024 unanswered requests.
 package ep

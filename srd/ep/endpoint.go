@@ -18,8 +18,8 @@ import (
 // Endpoint holds a program's sockets and threads, its posted receives and its completion queues.
 // An Endpoint is safe for concurrent use.
 //
-// Locks are taken in this order: mu, a link's lock, and then one leaf lock of receives, regions,
-// queues or tell.
+// Locks are taken in this order: mu, a link's lock, and last one of the locks of receives,
+// regions, queues or tell.
 type Endpoint struct {
 	cfg    Config
 	id     *handshake.Identity
@@ -40,11 +40,11 @@ type Endpoint struct {
 	departures *Queue // completions of sends
 	arrivals   *Queue // completions of receives
 	counts     counts
-	woken      atomic.Bool // a completion was added since a worker last let the program run
+	woken      atomic.Bool // a completion was added since a worker last yielded the processor to the program
 
 	tell struct {
 		sync.Mutex
-		links []*link // peers to which a receive is to be announced
+		links []*link // links to peers to which a posted receive is to be announced
 	}
 
 	mu     sync.Mutex
@@ -145,13 +145,13 @@ func uplinks(local []netip.Addr) (v []srd.Uplink, exits []udp.Exit, err error) {
 	return v, exits, nil
 }
 
-// interfaceOf returns the interface with an address. The result `sole` is true if the interface
-// has no other address of the same family, apart from link-local addresses.
+// interfaceOf returns the interface with the address `a`. The result `sole` is true if the
+// interface has no other address of the same family, apart from link-local addresses.
 func interfaceOf(all []net.Interface, a netip.Addr) (in *net.Interface, sole bool) {
 	for i := range all {
 		addrs, err := all[i].Addrs()
 		if err != nil {
-			continue // the interface has just gone
+			continue // the interface was just removed
 		}
 		n, found := 0, false
 		for _, x := range addrs {
@@ -203,8 +203,8 @@ func (l *link) announce(n int) {
 	l.kick()
 }
 
-// tellLater schedules the announcement of a posted receive to a peer. The caller of tellLater
-// may hold a link's lock.
+// tellLater schedules the announcement of a posted receive to a peer. The caller may hold a
+// link's lock.
 func (e *Endpoint) tellLater(l *link) {
 	e.tell.Lock()
 	e.tell.links = append(e.tell.links, l)
@@ -262,7 +262,7 @@ func (e *Endpoint) peer(key PublicKey) *peer {
 }
 
 // reach makes the peer's link if there is none, and sets the peer's possible addresses. The
-// caller of reach() holds Endpoint.mu.
+// caller holds Endpoint.mu.
 func (e *Endpoint) reach(key PublicKey, p *peer) {
 	if p.link == nil {
 		p.link = e.newLink(key, p.revoked, p.quota)
@@ -287,7 +287,7 @@ func (e *Endpoint) drop(h *Handle) {
 	p.link.unlock()
 	if p.needed() {
 		e.reach(h.key, p)
-		p.link.kick() // the rests
+		p.link.kick() // sends the notices of missing rests
 		return
 	}
 	e.detach(p.link, StatusFlushed)
@@ -295,8 +295,8 @@ func (e *Endpoint) drop(h *Handle) {
 	e.forget(h.key, p)
 }
 
-// forget removes the record of a key that has neither handles nor rights. The caller holds
-// Endpoint.mu.
+// forget removes the record of a key to which there is no handle, and whose peer is not allowed
+// to send. The caller holds Endpoint.mu.
 func (e *Endpoint) forget(key PublicKey, p *peer) {
 	if !p.needed() && !p.revoked {
 		delete(e.peers, key)
@@ -353,8 +353,8 @@ func (e *Endpoint) renew(l *link) {
 	}
 }
 
-// replace ends the peer's link. If the peer still needs a link, a new link takes over the
-// requests that have not begun. The caller of replace() holds Endpoint.mu.
+// replace ends the peer's link. If the peer still needs a link, a new one takes over the
+// requests of which nothing was sent yet. The caller holds Endpoint.mu.
 func (e *Endpoint) replace(key PublicKey, p *peer) {
 	waiting := e.detach(p.link, StatusReset)
 	p.link = nil
@@ -378,7 +378,7 @@ func (e *Endpoint) replace(key PublicKey, p *peer) {
 }
 
 // detach ends a link, completes its begun requests with the status s, and returns the other
-// requests. The caller of detach() holds Endpoint.mu.
+// requests. The caller holds Endpoint.mu.
 func (e *Endpoint) detach(l *link, s Status) []*request {
 	l.lock()
 	l.dead = true
@@ -395,8 +395,8 @@ func (e *Endpoint) detach(l *link, s Status) []*request {
 	return held
 }
 
-// Close ends the endpoint. Close sends a goodbye to all peers. All requests and receives
-// complete with StatusFlushed. Completions can still be polled after Close.
+// Close ends the endpoint, and sends a CLOSE to all peers. All requests and receives complete
+// with StatusFlushed. Completions can still be polled after Close.
 func (e *Endpoint) Close() error {
 	e.mu.Lock()
 	if e.closed {

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience ends a test that hangs.
+// patience is the time after which a test that hangs is ended.
 const patience = 60 * time.Second
 
 func background(t *testing.T) context.Context {
@@ -48,7 +48,7 @@ func allow(t *testing.T, server, client *ep.Endpoint) {
 	must(t, server.Allow(client.PublicKey()))
 }
 
-// joined returns a handle from a to b, where a is allowed.
+// joined returns a handle from a to b, and allows a at b.
 func joined(t *testing.T, a, b *ep.Endpoint) *ep.Handle {
 	t.Helper()
 	allow(t, b, a)
@@ -76,7 +76,7 @@ func next(t *testing.T, ctx context.Context, q *ep.Queue) ep.Completion {
 	return c[0]
 }
 
-// confirm sends one message, which must have the status want.
+// confirm sends one message, whose status must be `want`.
 func confirm(t *testing.T, ctx context.Context, e *ep.Endpoint, h *ep.Handle, data string, want ep.Status) {
 	t.Helper()
 	if err := e.Confirm(ctx, h, []byte(data), ep.SendOptions{}); !errors.Is(err, want.Err()) {
@@ -84,7 +84,7 @@ func confirm(t *testing.T, ctx context.Context, e *ep.Endpoint, h *ep.Handle, da
 	}
 }
 
-// A peer has one name: its key in the one spelling.
+// A peer has one name: its key in the only valid spelling.
 func TestOneSpellingOfAKey(t *testing.T) {
 	e := endpoint(t, ep.Config{})
 	twin := e.PublicKey()
@@ -103,8 +103,8 @@ func TestOneSpellingOfAKey(t *testing.T) {
 	}
 }
 
-// Several goroutines send both ways at once, with a few receives. Each message arrives once
-// and whole, and each request has one completion.
+// Several goroutines send in both directions at once, with few posted receives. Each message
+// arrives once and complete, and each request has one completion.
 func TestBothWays(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{SendDepth: 16}), endpoint(t, ep.Config{Workers: 2})
@@ -159,7 +159,7 @@ func TestBothWays(t *testing.T) {
 	wg.Wait()
 }
 
-// A program that posts no receives stops its peers and loses no message.
+// If a program posts no receives, its peers stop sending, and no message is lost.
 func TestReceiverNotReadyIsFlowControl(t *testing.T) {
 	ctx := background(t)
 	a, c, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
@@ -201,10 +201,10 @@ func TestOtherProtocol(t *testing.T) {
 	confirm(t, ctx, a, h, "hello", ep.StatusBadDestination)
 	confirm(t, ctx, a, h, "again", ep.StatusBadDestination)
 	c := endpoint(t, ep.Config{Protocol: "two"})
-	confirm(t, ctx, c, joined(t, c, b), "hello", ep.StatusOK) // others are not disturbed
+	confirm(t, ctx, c, joined(t, c, b), "hello", ep.StatusOK) // other peers are not affected
 }
 
-// A key that is not allowed gets no answer, until it is.
+// Messages of a key that is not allowed get no answer until the key is allowed.
 func TestNotAllowed(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{Unresponsive: 300 * time.Millisecond}), endpoint(t, ep.Config{})
@@ -216,8 +216,8 @@ func TestNotAllowed(t *testing.T) {
 	confirm(t, ctx, a, h, "hello", ep.StatusOK)
 }
 
-// A peer to which there is a handle may send, until its key is revoked. It then has an answer
-// for its messages, and may receive. Allow takes that back.
+// A peer to which there is a handle may send until its key is revoked. Then its messages are
+// refused, and it may only receive. Allow undoes Revoke.
 func TestRevoke(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
@@ -234,7 +234,7 @@ func TestRevoke(t *testing.T) {
 	confirm(t, ctx, a, ab, "hello!", ep.StatusOK)
 }
 
-// A peer that returns as a new process is reached by the same handle.
+// A peer that restarts is reached by the same handle.
 func TestRestart(t *testing.T) {
 	ctx := background(t)
 	key := ep.NewKey()
@@ -246,13 +246,13 @@ func TestRestart(t *testing.T) {
 	b.Close()
 	again := endpoint(t, ep.Config{Key: key, Port: port, Allow: []ep.PublicKey{a.PublicKey()}})
 	post(t, again, 2, 100)
-	if err := a.Confirm(ctx, h, nil, ep.SendOptions{}); err != nil && err != ep.StatusReset { // it was under way
+	if err := a.Confirm(ctx, h, nil, ep.SendOptions{}); err != nil && err != ep.StatusReset { // it was in flight
 		t.Error(err)
 	}
 	confirm(t, ctx, a, h, "second", ep.StatusOK)
 }
 
-// Closing a handle flushes its requests, and those of another handle to the same peer go on.
+// Closing a handle flushes its requests. Those of another handle to the same peer continue.
 func TestHandlesAreDestroyedAlone(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
@@ -261,7 +261,7 @@ func TestHandlesAreDestroyedAlone(t *testing.T) {
 	const each = 20
 	for i := range each {
 		for k, h := range []*ep.Handle{first, second} {
-			// Long ones wait for a receive, and short ones are refused.
+			// Long messages wait for a receive, and short ones are refused.
 			must(t, a.Send(ctx, h, make([]byte, 100+i*1000), ep.SendOptions{Context: uint64(k)}))
 		}
 	}
@@ -375,7 +375,7 @@ func TestSizes(t *testing.T) {
 	}
 	post(t, b, 1, 10)
 	confirm(t, ctx, a, h, "eleven char", ep.StatusRemoteInvalid)
-	confirm(t, ctx, a, h, "ten chars.", ep.StatusOK) // the receive was not spent
+	confirm(t, ctx, a, h, "ten chars.", ep.StatusOK) // the receive is still posted
 }
 
 func TestDeadlines(t *testing.T) {
@@ -398,7 +398,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// The session of an idle pair ends, and the next message makes another.
+// The session of an idle pair ends, and the next message begins another one.
 func TestIdleTimeout(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{IdleTimeout: 200 * time.Millisecond}), endpoint(t, ep.Config{})
@@ -461,7 +461,7 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// A polled batch costs no memory.
+// Polling a batch of completions allocates no memory.
 func TestPollAllocatesNothing(t *testing.T) {
 	e := endpoint(t, ep.Config{})
 	batch := make([]ep.Completion, 16)
@@ -470,7 +470,7 @@ func TestPollAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A closed endpoint answers every call without a socket of its own.
+// All methods of a closed endpoint return without using its sockets.
 func TestClosedEndpoint(t *testing.T) {
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
 	port := a.Port()

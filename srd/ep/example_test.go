@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// local returns the address at which programs on this host call e.
+// local returns the address at which programs on this host reach e.
 func local(e *ep.Endpoint) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), e.Port())
 }
@@ -23,7 +23,7 @@ func open(protocol string) *ep.Endpoint {
 	return e
 }
 
-// to makes a handle.
+// to makes a handle of `from` for e.
 func to(from, e *ep.Endpoint) *ep.Handle {
 	h, err := from.Handle(e.PublicKey(), local(e))
 	if err != nil {
@@ -32,7 +32,7 @@ func to(from, e *ep.Endpoint) *ep.Handle {
 	return h
 }
 
-// A server answers where the question came from.
+// A server sends its answer to the sender of the question.
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -62,8 +62,8 @@ func Example() {
 	// Output: hello world <nil>
 }
 
-// A transfer is many requests at once. They have no order, so each names its place in four
-// bytes of immediate data.
+// A transfer is many requests at once. They may arrive in any order, so each has its
+// position in four bytes of immediate data.
 func ExampleEndpoint_Send() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -94,8 +94,9 @@ func ExampleEndpoint_Send() {
 	// Output: 64 blocks, 65536 bytes in the last
 }
 
-// Late messages are useless here, and the other end posts no receive. Each request has a
-// result: the peer refused it too often, or its time was over.
+// In this example late messages are useless, and the other end posts no receive. The
+// requests fail, because the deadline has passed, or because the peer has refused the
+// message too often.
 func ExampleSendOptions() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -112,8 +113,8 @@ func ExampleSendOptions() {
 	// ep: receiver not ready
 }
 
-// Poll takes completions in batches, without waiting and without allocation. Event has a
-// token when there are new ones.
+// Poll takes completions in batches, without waiting and without allocation. The channel of
+// Event has a token when there are new completions.
 func ExampleQueue_Poll() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -137,7 +138,7 @@ func ExampleQueue_Poll() {
 	// Output: 10 requests are complete
 }
 
-// A receiver that sleeps is woken only by messages whose senders ask for it.
+// A waiting receiver is woken only by messages whose senders have set Solicited.
 func ExampleQueue_Solicited() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -161,7 +162,7 @@ func ExampleQueue_Solicited() {
 	// 3 messages
 }
 
-// A handle is closed alone: its own requests are flushed, and nothing else changes.
+// Closing a handle flushes its own requests, and changes nothing else.
 func ExampleHandle_Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -183,7 +184,7 @@ func ExampleHandle_Close() {
 	// <nil>
 }
 
-// Allow can be taken back. The peer's session ends.
+// Revoke undoes Allow, and ends the peer's session.
 func ExampleEndpoint_Revoke() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -202,9 +203,9 @@ func ExampleEndpoint_Revoke() {
 	// true
 }
 
-// A peer may write to memory that was registered for it, and read it. The key of the region
-// is sent to the peer as a message; here both ends are in one program. Immediate data tell
-// the owner of the memory that all bytes are there.
+// A peer may write to and read memory that was registered for it. Usually the key of the
+// region is sent to the peer as a message; in this example both ends are in one program.
+// The immediate data tells the owner of the memory that all bytes have arrived.
 func ExampleEndpoint_Write() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

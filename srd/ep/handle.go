@@ -18,7 +18,7 @@ type Handle struct {
 	ep    *Endpoint
 	key   PublicKey
 	addrs []netip.AddrPort
-	slots chan struct{} // a token for each request until its completion is polled
+	slots chan struct{} // has a token for each request until its completion is polled
 	gone  chan struct{} // closed by Close
 	once  sync.Once
 	link  atomic.Pointer[link] // changes under the endpoint's lock
@@ -35,8 +35,8 @@ func (h *Handle) Close() error {
 	return nil
 }
 
-// Push sends the messages that SendOptions.More has held back. Send calls Push before it waits.
-// A send that fails also calls Push.
+// Push sends the messages that were delayed because of SendOptions.More. Send calls Push before
+// it waits, and also if it fails.
 func (h *Handle) Push() { h.link.Load().kick() }
 
 func (h *Handle) closed() bool {
@@ -53,15 +53,15 @@ func (h *Handle) closed() bool {
 type SendOptions struct {
 	// Context is a number that the request's Completion returns.
 	Context uint64
-	// Timeout is how long after Send the message is worth sending, at most 71 minutes. If
-	// Timeout is 0, the message is worth sending as long as the peer responds.
+	// Timeout is the time after Send for which the endpoint tries to send the message, at most 71
+	// minutes. If Timeout is 0, it tries as long as the peer responds.
 	Timeout time.Duration
-	// Deadline is the time until which the message is worth sending. If Timeout and Deadline are
-	// both set, the earlier time applies. The zero Deadline means no deadline.
+	// Deadline is the time until which the endpoint tries to send the message. If Timeout and
+	// Deadline are both set, the earlier time applies. The zero Deadline means no deadline.
 	Deadline time.Time
-	// NotReady is how often the message is repeated after the peer refused it for lack of a
-	// posted receive. A NotReady of zero means no bound, and a negative NotReady means no
-	// repetition.
+	// NotReady is the number of times that the message is sent again after the peer refused it for
+	// lack of a posted receive. Zero means no bound, and a negative value means that it is not
+	// sent again.
 	NotReady int
 	// Immediate is a number for the receiver's completion, sent if HasImmediate is true.
 	Immediate    uint32
@@ -70,9 +70,9 @@ type SendOptions struct {
 	Solicited bool
 	// Quiet suppresses the completion of a request that succeeds.
 	Quiet bool
-	// More says that another message to the same peer follows at once. The endpoint may hold
-	// this message back, so that both leave in one train of packets. A program that sends many
-	// short messages sets More for all but the last message. Alternatively, the program calls
+	// More says that another message to the same peer follows at once. The endpoint may delay this
+	// message, so that both are sent in one train of packets. A program that sends many short
+	// messages sets More for all but the last message. Alternatively, the program calls
 	// Handle.Push after the last message. A message sent alone costs a system call.
 	More bool
 }
@@ -104,11 +104,11 @@ func (o *SendOptions) until(now mono.Time) (t mono.Time, err error) {
 	return t, nil
 }
 
-// Send queues a message for a handle's peer. Send copies `data`, so the caller may change `data`
-// afterwards. Send waits while the handle has SendDepth requests without a polled completion.
-// The errors of Send are ErrTooLarge, ErrDeadline, ErrClosed, and the error of ctx. The end of
-// ctx has no effect after the message is queued. The completion of the request comes to the
-// queue of Sends.
+// Send queues a message for a handle's peer. Send copies `data`, so the caller may change
+// `data` afterwards. Send waits while the handle has SendDepth requests without a polled
+// completion. The errors of Send are ErrTooLarge, ErrDeadline, ErrClosed, and the error of ctx.
+// The end of ctx has no effect after the message is queued. The completion of the request is
+// added to the queue of Sends.
 //
 // A goroutine that both sends and polls should use TrySend.
 func (e *Endpoint) Send(ctx context.Context, h *Handle, data []byte, o SendOptions) error {
@@ -133,8 +133,8 @@ func (h *Handle) acquire(ctx context.Context) error {
 	}
 }
 
-// tryOrPush takes a free slot of the handle. Without a free slot, tryOrPush sends the messages
-// held back, because the program will next wait for completions.
+// tryOrPush takes a free slot of the handle. If there is none, it sends the delayed messages
+// (SendOptions.More), because the program will next wait for completions.
 func (h *Handle) tryOrPush() bool {
 	select {
 	case h.slots <- struct{}{}:
@@ -153,15 +153,15 @@ func (e *Endpoint) TrySend(h *Handle, data []byte, o SendOptions) error {
 	return e.submit(h, work{OpSend, data, Remote{}}, &o, nil)
 }
 
-// Confirm sends a message and waits for its result, which does not come to Sends. Confirm
-// returns nil for StatusOK, another Status, or an error of Send. If ctx ends first, the message
-// may still be sent.
+// Confirm sends a message and waits for its result, which is not added to the queue of Sends.
+// Confirm returns nil for StatusOK, another Status, or an error of Send. If ctx ends first, the
+// message may still be sent.
 func (e *Endpoint) Confirm(ctx context.Context, h *Handle, data []byte, o SendOptions) error {
 	if err := h.acquire(ctx); err != nil {
 		return err
 	}
 	told := make(chan Status, 1)
-	o.More = false // Confirm waits for this message, so the endpoint must not hold it back
+	o.More = false // Confirm waits for this message, so the endpoint must not delay it
 	if err := e.submit(h, work{OpSend, data, Remote{}}, &o, told); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (e *Endpoint) submit(h *Handle, w work, o *SendOptions, told chan Status) e
 	r, err := e.request(h, w, o)
 	if err != nil {
 		<-h.slots
-		h.Push() // this request would have sent the messages held back
+		h.Push() // this request would have sent the delayed messages
 		return err
 	}
 	r.told = told
@@ -251,7 +251,7 @@ func (e *Endpoint) linkOf(h *Handle) *link {
 	return h.link.Load()
 }
 
-// finish reports the result of a request. The caller holds a link's lock.
+// finish reports the result of a request to the program. The caller holds a link's lock.
 func (e *Endpoint) finish(r *request, s Status) {
 	e.counts.completed[s].Add(1)
 	e.woken.Store(true)

@@ -31,8 +31,8 @@ type header struct {
 	number uint32 // number of the request
 	total  int    // bytes of the whole message
 	at     int    // offset of the piece
-	size   int    // bytes of the piece, or of the missing rest
-	ready  int    // receives that an answer announces
+	size   int    // bytes of the piece, or number of the missing bytes
+	ready  int    // number of receives that a message of answers announces
 }
 
 // pieceMost is the size in bytes of the largest piece that a header can describe.
@@ -52,8 +52,9 @@ func (h *header) put(b *srd.Imm) {
 	}
 }
 
-// prefix returns the length of the Remote at the beginning of a payload, or zero. The eager
-// pieces of a write carry the Remote, because any of them may arrive first.
+// prefix returns the length of the Remote at the beginning of a payload, or zero if there
+// is none. The pieces of the first EagerMost bytes of a write contain the Remote, because
+// any of them may arrive first.
 func (h *header) prefix() int {
 	if h.kind == kindPiece && h.flags&flagWrite != 0 && h.at < EagerMost {
 		return remoteLen
@@ -97,7 +98,7 @@ func get24(b []byte) int    { return int(b[0])<<16 | int(b[1])<<8 | int(b[2]) }
 type verdict byte
 
 const (
-	accepted verdict = 1 + iota // the whole message is in a posted receive
+	accepted verdict = 1 + iota // the whole message has arrived in a posted receive
 	granted                     // a receive is reserved, and the sender may send the rest
 	notReady                    // no receive is posted
 	tooLong                     // the message is longer than the posted receive

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// victim returns the receiving half of an endpoint with some posted receives.
+// victim returns the receiving part of an endpoint with some posted receives.
 func victim(posted, size int) (*incoming, *desk) {
 	d := &desk{got: func(*part) {}}
 	for range posted {
@@ -16,8 +16,8 @@ func victim(posted, size int) (*incoming, *desk) {
 	return &incoming{from: d, holdMost: max(1, posted/2)}, d
 }
 
-// A peer begins messages and ends none. It holds half of the receives at most, and loses
-// them when it makes no progress.
+// A peer begins messages and completes none. It reserves at most half of the receives, and
+// loses them when its messages make no progress.
 func TestBegunMessagesDoNotHoldReceives(t *testing.T) {
 	in, d := victim(8, 1000)
 	h := header{kind: kindPiece, total: 1000, size: 1}
@@ -35,8 +35,8 @@ func TestBegunMessagesDoNotHoldReceives(t *testing.T) {
 	}
 }
 
-// Without posted receives a flood costs parts and answers up to their bounds. Then the
-// session ends.
+// Without posted receives, a flood of messages occupies memory for parts and answers up to
+// their bounds. Then the session ends.
 func TestFloodWithoutReceives(t *testing.T) {
 	for name, size := range map[string]int{"begun": 1, "whole": 1000} {
 		in, _ := victim(0, 0)
@@ -54,8 +54,8 @@ func TestFloodWithoutReceives(t *testing.T) {
 	}
 }
 
-// A peer that acknowledges no answer has a bounded number of them kept, although the
-// transport takes them.
+// If a peer acknowledges no answers, the number of stored answers is bounded, although the
+// transport accepts them.
 func TestUnacknowledgedAnswers(t *testing.T) {
 	in, d := victim(0, 0)
 	h := header{kind: kindPiece, total: 1, size: 1}
@@ -73,8 +73,8 @@ func TestUnacknowledgedAnswers(t *testing.T) {
 	}
 }
 
-// Pieces that overlap would leave holes, in which a program would find bytes of older
-// messages. Whatever the pieces are, a message with a hole is not delivered.
+// Overlapping pieces could leave holes, which would expose bytes of older messages to the
+// application. Whatever the pieces are, a message with a hole is not delivered.
 func TestNoMessageHasAHole(t *testing.T) {
 	piece := func(at, size int) header {
 		return header{kind: kindPiece, total: 100, at: at, size: size}
@@ -108,7 +108,8 @@ func TestNoMessageHasAHole(t *testing.T) {
 	}
 }
 
-// Before the receiver has granted it, nothing beyond the eager part is taken.
+// Before the receiver has reserved a receive, it accepts no bytes beyond the first
+// EagerMost.
 func TestNothingBeyondTheGrant(t *testing.T) {
 	in, _ := victim(1, 1<<20)
 	h := header{kind: kindPiece, total: 1 << 20, at: EagerMost, size: 1000}
@@ -117,7 +118,7 @@ func TestNothingBeyondTheGrant(t *testing.T) {
 	}
 }
 
-// A peer that was revoked reserves nothing, and gets a verdict.
+// A peer whose key was revoked cannot reserve a receive, and its request is refused.
 func TestRevokedPeerReservesNothing(t *testing.T) {
 	in, d := victim(4, 100)
 	in.barred = true
@@ -130,8 +131,8 @@ func TestRevokedPeerReservesNothing(t *testing.T) {
 	}
 }
 
-// A responder lies in its answers. No lie completes a request that was not sent, and each
-// ends the session.
+// A responder sends false answers. None of them completes a request that was not completely
+// sent, and each ends the session.
 func TestLiesInAnswers(t *testing.T) {
 	for name, x := range map[string]struct {
 		size, pulls int
@@ -161,8 +162,8 @@ func TestLiesInAnswers(t *testing.T) {
 	}
 }
 
-// Announcements without end change nothing but a counter, and refusals without end do not
-// make a sender send faster than its pauses allow.
+// Any number of announcements of receives only changes a counter. Any number of refusals
+// does not make a sender send faster than its retry timer allows.
 func TestLiesInAnnouncements(t *testing.T) {
 	out := outgoing{refuse: func() {}, finish: func(*request, Status) {}}
 	for range 2 * requestsMost {
@@ -196,7 +197,7 @@ func TestLiesInAnnouncements(t *testing.T) {
 	}
 }
 
-// No message from a peer takes memory beyond the bounds, or panics.
+// No message from a peer causes a panic, or occupies memory beyond the bounds.
 func FuzzPieces(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 1, 2, 0x0f, 0xff, 0xff, 0, 1, 0, 4, 0, 0})
 	f.Add([]byte{3, 0, 0, 0, 7, 0, 0, 9, 0, 0, 4, 0, 0, 1})
@@ -258,7 +259,7 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
-// No answer of a peer panics.
+// No answer of a peer causes a panic.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 1, 0, 0, 0, 1, 2}, uint16(1))
 	f.Fuzz(func(t *testing.T, b []byte, ready uint16) {

@@ -10,17 +10,17 @@ import (
 // incoming reassembles the requests of one peer in posted receives, and answers each request
 // once. The type incoming is not safe for concurrent use.
 //
-// The peer may be hostile. A peer can occupy memory by at most requestsMost parts and at most
-// answersMost answers. The peer's messages reserve at most holdMost receives. A message without
+// The peer may be hostile. It can occupy memory with at most requestsMost parts and at most
+// answersMost answers. Its messages reserve at most holdMost receives. A message without
 // progress loses its receive.
 type incoming struct {
 	from     sink
-	holdMost int // bound of the receives that incomplete messages of this peer reserve
+	holdMost int // largest number of receives that incomplete messages of this peer may reserve
 	barred   bool
 
 	parts   map[uint32]*part
-	single  part      // the message of one piece that is being handled
-	holding int       // receives that parts have reserved
+	single  part      // the message being handled, if it has only one piece
+	holding int       // number of receives that parts have reserved
 	waits   bool      // a message was refused because of holdMost
 	stale   mono.Time // when to check for messages without progress; 0: never
 	answers answers
@@ -44,10 +44,10 @@ type part struct {
 	reserved bool // r is reserved
 	granted  bool
 	dead     bool // the sender gave up a part, or made no progress
-	ends     bool // a rest has come, so the sender waits for no receive
+	ends     bool // a piece of kind 3 has arrived, so the sender does not wait for a receive
 	r        receive
 	region   *Region // destination of a write; nil: the message goes to r
-	to       Remote  // place in the region of a write
+	to       Remote  // position in the region of a write
 	imm      [immediateLen]byte
 	total    int
 	seen     int    // bytes that arrived or were given up
@@ -55,7 +55,7 @@ type part struct {
 	touched  mono.Time
 }
 
-// eager returns the number of a message's bytes that are sent before a receive is reserved.
+// eager returns the number of bytes of a message that are sent before a receive is reserved.
 func eager(total int) int { return min(total, EagerMost) }
 
 // add handles a piece of a message, or the notice that the rest is missing. If the piece breaks
@@ -95,7 +95,7 @@ func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) boo
 }
 
 // begin makes the record of a new message. For a write, the parameter `to` is not nil if the
-// piece holds the write's destination.
+// piece contains the write's destination.
 func (in *incoming) begin(now mono.Time, h *header, to *Remote) *part {
 	p := &in.single
 	if h.size < h.total {
@@ -121,7 +121,7 @@ func (in *incoming) begin(now mono.Time, h *header, to *Remote) *part {
 // aim finds the region of a write. A write with immediate data also takes a receive.
 func (in *incoming) aim(now mono.Time, p *part, to *Remote) verdict {
 	if to == nil {
-		return gone // a rest came first
+		return gone // a piece of kind 3 arrived first
 	}
 	p.to, p.region = *to, in.from.find(*to, p.bytes(), AccessWrite)
 	switch {
@@ -163,7 +163,8 @@ func (in *incoming) read(h *header, data []byte) bool {
 	case region == nil:
 		in.answers.add(h.number, denied)
 	case len(in.reads.open) >= requestsMost:
-		// An honest peer exceeds the bound only while acknowledgements of replies are in flight.
+		// An honest peer exceeds this bound only for a short time, while acknowledgements of replies
+		// are in flight.
 		in.answers.add(h.number, notReady)
 	default:
 		in.reads.denied = in.deny
@@ -201,10 +202,11 @@ func (p *part) place(at int, data []byte) bool {
 	return true
 }
 
-// cover records which bytes of a message a piece covers. If pieces cover a message exactly, all
-// edges in their sum cancel out except the outer two. Without the secret seed, a peer cannot
-// make other edges cancel out. Without the check in the method covered(), a hole in a message
-// could show the program bytes of an older message.
+// cover records which bytes of a message a piece covers, by a sum of hashes of the piece's two
+// edges. If the pieces cover a message exactly, all edges except the outer two cancel out in the
+// sum. Without the secret seed of the hash, a peer cannot make other edges cancel out. Without
+// the check in covered(), a hole in a message could expose bytes of an older message to the
+// application.
 func (in *incoming) cover(p *part, h *header) {
 	if h.size < h.total {
 		p.edges += in.edge(h.at) - in.edge(h.at+h.size)
@@ -217,7 +219,7 @@ func (in *incoming) covered(p *part, upto int) bool {
 	return p.edges == 0 || p.edges == in.edge(0)-in.edge(upto)
 }
 
-// kill marks a message as dead and gives back the receive that the message has reserved.
+// kill marks a message as dead and gives back the receive that it has reserved.
 func (in *incoming) kill(p *part) {
 	if !p.dead {
 		p.dead = true
@@ -269,7 +271,7 @@ func (in *incoming) settle(number uint32, p *part) bool {
 	return true
 }
 
-// expire takes the receives back from messages without progress.
+// expire gives back the receives of messages without progress.
 func (in *incoming) expire(now mono.Time) {
 	if in.stale == 0 || now < in.stale {
 		return
@@ -288,7 +290,7 @@ func (in *incoming) expire(now mono.Time) {
 	}
 }
 
-// reset forgets the peer's requests.
+// reset deletes the peer's requests.
 func (in *incoming) reset() {
 	for _, p := range in.parts {
 		in.release(p)

@@ -10,8 +10,9 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// PublicKey is the name of an endpoint. Each key has one spelling. ParseKey, Handle and Allow
-// refuse other spellings with handshake.ErrSpelling, because no peer can authenticate with them.
+// PublicKey is the name of an endpoint. Of the byte strings that stand for the same key, only
+// one is valid. ParseKey, Handle and Allow refuse the others with handshake.ErrSpelling, because
+// no peer can authenticate with them.
 type PublicKey [32]byte
 
 // errKey does not repeat the text, because the text may be a misplaced private key.
@@ -43,8 +44,8 @@ func (k *PublicKey) UnmarshalText(text []byte) (err error) {
 type PrivateKey struct {
 	_ [0]func() // == would compare pointers
 
-	// Package fmt calls no method of an unexported field. Package fmt follows one pointer, but
-	// never a second one.
+	// For an unexported field, package fmt calls no method such as Format. It follows one pointer,
+	// but not a second one, so it cannot print the key.
 	key **[32]byte
 }
 

@@ -38,12 +38,13 @@ func TestKeysAreText(t *testing.T) {
 	}
 }
 
-// No way of printing shows a private key, not even a key that failed to parse.
+// No verb or encoder prints a private key, and no error repeats the text of a key that
+// failed to parse.
 func TestPrivateKeysAreNeverPrinted(t *testing.T) {
 	key := ep.NewKey()
 	secret := key.Reveal()
 	type hides struct{ key ep.PrivateKey }
-	raw, _ := ep.ParseKey(secret) // the same bytes, if they are a spelling
+	raw, _ := ep.ParseKey(secret) // the same bytes as a public key, if they are a valid one
 	var out strings.Builder
 	for _, v := range []any{key, &key, hides{key}, ep.Config{Key: key}, []ep.PrivateKey{key}, map[string]ep.PrivateKey{"x": key}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t"} {

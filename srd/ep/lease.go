@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// Copies of long messages come from pools and return to them. Without pools, allocation would
-// take a fifth of a sender's time, for garbage collection and page faults. Each power of two has
-// a pool, so a short message does not occupy a long buffer. The garbage collector empties unused
-// pools.
+// The buffers for copies of long messages are pooled. Without pools, allocation would take a
+// fifth of a sender's time, for garbage collection and page faults. There is a pool for each
+// power of two, so a short message does not occupy a long buffer. The garbage collector empties
+// unused pools.
 const (
-	leaseShortest = 14 // 16 KiB, as a logarithm: shorter copies stay with their request
-	leaseLongest  = 20 // 1 MiB: longer copies are rare, and would occupy much memory
+	leaseShortest = 14 // logarithm of 16 KiB: the request owns the memory of shorter copies
+	leaseLongest  = 20 // logarithm of 1 MiB: longer copies are rare, and would occupy much memory
 )
 
 var leases [leaseLongest - leaseShortest + 1]sync.Pool

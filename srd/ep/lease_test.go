@@ -2,7 +2,7 @@ package ep
 
 import "testing"
 
-// A lease has room for what it was taken for, and not for much more.
+// A leased buffer has room for the requested size, and not for much more.
 func TestLeaseFits(t *testing.T) {
 	for _, size := range []int{keptMost + 1, 16 << 10, 16<<10 + 1, 16<<10 + immediateLen, 16<<10 + immediateLen + 1, 64<<10 + immediateLen, 1<<20 + immediateLen} {
 		b := lease(size)
@@ -16,7 +16,7 @@ func TestLeaseFits(t *testing.T) {
 	}
 }
 
-// A long message takes no new memory if others have completed before it.
+// A long message allocates no memory if others have completed before it.
 func TestLongMessagesReuseMemory(t *testing.T) {
 	data := make([]byte, 64<<10)
 	most := testing.AllocsPerRun(100, func() {
@@ -29,7 +29,8 @@ func TestLongMessagesReuseMemory(t *testing.T) {
 	}
 }
 
-// A short message after a long one does not hold the long one's memory, and both keep their bytes.
+// A short message after a long one does not keep the buffer of the long one, and the bytes of both
+// are intact.
 func TestShortMessageAfterALongOne(t *testing.T) {
 	long := newRequest(nil, make([]byte, 100_000), &SendOptions{})
 	short := newRequest(nil, []byte("short"), &SendOptions{})

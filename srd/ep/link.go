@@ -9,19 +9,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// assemblyMost is how long a message may make no progress before it loses its receive. A repair
-// on a live path takes less than assemblyMost.
+// assemblyMost is the time without progress after which a message loses its receive. A
+// retransmission on a working path takes less time.
 const assemblyMost = 10 * time.Second
 
 // link holds the requests between an endpoint and one peer, in both directions, and their
 // transport. A link implements loop.App and sink. When the transport has to end, a new link
-// takes over the requests that have not begun.
+// takes over the requests of which nothing was sent yet.
 type link struct {
 	srd.OneFlow
 	carrier
 	ep     *Endpoint
 	remote PublicKey
-	outlet loop.Outlet // passes on arrived messages in flush
+	outlet loop.Outlet // passes on arrived messages in Flush
 	quota  *quota      // nil: no bound
 	hungry bool        // the link is in receives.hungry, whose lock protects this field
 
@@ -33,7 +33,7 @@ type link struct {
 	serve    bool // Pull last chose a reply, not a request
 	goodbyes uint64
 	heard    uint64
-	silent   mono.Time // begin of the peer's silence while requests wait for it; 0: none wait
+	silent   mono.Time // when the peer fell silent while requests wait for it; 0: no request waits
 	used     mono.Time // time of the last message, or of the last request to send one
 }
 
@@ -66,7 +66,7 @@ func (l *link) Pull(now mono.Time, most int) (srd.Message, bool) {
 	if m, ok := l.in.reads.pull(most); ok {
 		return m, true
 	}
-	if l.in.answers.waiting() && most >= answerLen { // a reply was denied meanwhile
+	if l.in.answers.waiting() && most >= answerLen { // a reply was denied in the meantime
 		return l.in.answers.pull(most), true
 	}
 	return srd.Message{}, false
@@ -113,7 +113,7 @@ func (l *link) end(s Status) {
 func (l *link) Restarted(mono.Time) { l.begun() }
 
 // begun ends the requests that began in a session that has ended. Requests that have not begun
-// continue in the next session.
+// are kept and start in the next session.
 func (l *link) begun() {
 	l.in.reset()
 	l.out.reset()
@@ -156,7 +156,7 @@ func (l *link) resting() bool {
 // idle reports whether there is nothing to send to the peer.
 func (l *link) idle() bool { return l.out.idle() && l.in.reads.idle() }
 
-// listen notes when a peer falls silent while requests wait for it.
+// listen records when the peer falls silent while requests wait for its answer.
 func (l *link) listen(now mono.Time, s *standing) {
 	switch {
 	case l.idle():
@@ -191,9 +191,9 @@ func (l *link) Deadline() mono.Time {
 	return at
 }
 
-// Flush implements loop.App. After passing on data, Flush lets the program run on this
-// processor. Otherwise the worker would keep the processor even while it sleeps, and the program
-// would wait for another processor.
+// Flush implements loop.App. After passing on data, Flush yields this processor to the program.
+// Otherwise the worker would keep Go's processor (P) even while it sleeps, and the program would
+// wait for another one.
 func (l *link) Flush() bool {
 	did := l.outlet.Run(false, l.flush)
 	if l.ep.woken.Swap(false) {
@@ -225,7 +225,7 @@ func (l *link) take(size int, counts bool) (receive, verdict) {
 	case counts && v == accepted:
 		r.quota = l.quota
 	case counts:
-		l.quota.give() // no other link waits, because take has just succeeded
+		l.quota.give() // no other link waits for the quota, because take has just succeeded
 	}
 	switch v {
 	case notReady:

@@ -7,7 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// Messages with More leave also if the program cannot send another one: its queue is full.
+// Messages with More are also sent if the program cannot send another one, because the
+// queue is full.
 func TestFullQueueHoldsNothingBack(t *testing.T) {
 	ctx := background(t)
 	const depth = 4
@@ -40,7 +41,7 @@ func TestFullQueueHoldsNothingBack(t *testing.T) {
 	}
 }
 
-// full is nil if err says that the queue is full.
+// full returns nil if err is ErrFull.
 func full(err error) error {
 	if err == ep.ErrFull {
 		return nil
@@ -48,7 +49,8 @@ func full(err error) error {
 	return fmt.Errorf("got %v, want ErrFull", err)
 }
 
-// A message that is wanted at once, and one that cannot be sent, hold nothing back either.
+// A message for which Confirm waits, and one that cannot be sent, also end the delay of
+// earlier messages.
 func TestWrongLastMessageHoldsNothingBack(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})

@@ -10,22 +10,22 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// notReadyFirst and notReadyLast bound how long a refused sender waits before it tries again on
-// its own. A responder of this package announces new receives. The retry timer is for other
-// responders, and for the caller's limit of refusals.
+// notReadyFirst and notReadyLast bound how long a refused sender waits before it tries again
+// without an announcement. A responder of this package announces new receives. The retry timer
+// is for other responders, and for the caller's limit of refusals (SendOptions.NotReady).
 const (
 	notReadyFirst = time.Millisecond
 	notReadyLast  = 500 * time.Millisecond
 )
 
-// outgoing is the send queue to one peer. The type outgoing is not safe for concurrent use.
+// outgoing holds the requests to one peer. The type outgoing is not safe for concurrent use.
 //
 // The eager part of a request, at most EagerMost bytes, is sent first. The rest of the request
-// follows after the responder has reserved a receive. A request stays open until the responder's
-// last answer. After a refusal the sender may begin one message for each announced receive, and
-// two for each accepted message. The limit on a refused sender ends when no message is refused
-// any more. The limit does not hold for reads, writes and messages with immediate data (see the
-// type waiting).
+// follows after the responder has reserved a receive. A request stays open until the
+// responder's last answer. After a refusal the sender is limited: it may begin one message for
+// each announced receive, and two for each accepted message. The limit ends when no message is
+// refused any more. It does not apply to reads, writes and messages with immediate data (type
+// waiting).
 type outgoing struct {
 	finish func(*request, Status) // reports a completion
 	refuse func()                 // counts a refusal
@@ -35,13 +35,13 @@ type outgoing struct {
 	open    map[uint32]*request
 	next    uint32    // number of the next request
 	due     mono.Time // earliest deadline; 0: none
-	pieces  int       // pieces that the transport holds
+	pieces  int       // number of pieces in the transport
 	broken  bool      // the transport has dropped pieces, because the session has ended
-	turn    bool      // the next piece is from the queue active, not from waiting
+	turn    bool      // the next piece is from `active`, not from `waiting`
 	edges   maphash.Seed
 
 	limited bool
-	allow   int           // requests that may begin while limited
+	allow   int           // number of requests that may begin while the sender is limited
 	pause   time.Duration // time before the next try
 	again   mono.Time     // time of the next try; 0: none is planned
 }
@@ -74,8 +74,8 @@ func (o *outgoing) credits() bool { return !o.limited || o.allow > 0 }
 // backlog reports whether the method pull() would return a piece.
 func (o *outgoing) backlog() bool { return o.active.len() > 0 || o.mayBegin() }
 
-// pull returns the next piece, with up to `most` bytes. Begun and new requests alternate, so a
-// long message delays no short message.
+// pull returns the next piece, with up to `most` bytes. Pieces of begun and of new requests
+// alternate, so a long message does not delay short ones.
 func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
 	o.expire(now)
 	if most <= remoteLen {
@@ -106,7 +106,7 @@ func (o *outgoing) begin() {
 	}
 	r.number, r.at, r.upto, r.unheard, r.seen, r.edges = o.next, 0, eager(len(r.buf)), true, 0, 0
 	if r.heads = r.heads[:0]; r.pieces > 0 {
-		r.heads = nil // the transport still holds pieces of the last try
+		r.heads = nil // pieces of the last attempt are still in the transport
 	}
 	o.open[r.number] = r
 	o.next++
@@ -127,7 +127,8 @@ func (o *outgoing) unlist(r *request) {
 	}
 }
 
-// cut returns the next piece of an active request, or the notice that the rest is missing.
+// cut returns the next piece of an active request, or the notice that the rest will not come
+// (a piece of kind 3).
 func (o *outgoing) cut(r *request, now mono.Time, most int) (m srd.Message) {
 	h := header{kind: kindPiece, flags: r.flags, number: r.number, total: len(r.buf), at: r.at}
 	m = srd.Message{Owner: r, Class: r.class(now)}
@@ -214,12 +215,12 @@ func (o *outgoing) answer(now mono.Time, b []byte, ready int) bool {
 // judge applies a verdict to a request. If the verdict breaks the protocol, judge() returns
 // false.
 func (o *outgoing) judge(now mono.Time, r *request, v verdict) bool {
-	told := r.at == len(r.buf)                           // the peer has been sent every byte, or notice of it
+	told := r.at == len(r.buf)                           // every byte was sent to the peer, or a piece of kind 3 for it
 	asked := r.at == eager(len(r.buf)) && r.upto == r.at // the peer was asked to reserve a receive
 	switch {
 	case r.op == OpRead:
-		// A read needs no verdict of acceptance, because the replies serve as the answer. After
-		// the first reply, only a final refusal can end the read.
+		// For a read, the verdict `accepted` is invalid, because the replies serve as the answer.
+		// After the first reply, only the verdicts denied and barred can end the read.
 		if !told || v != denied && v != barred && (v != notReady || r.seen > 0) {
 			return false
 		}
@@ -260,10 +261,11 @@ func (o *outgoing) close(r *request) {
 	o.unlist(r)
 }
 
-// refused makes a refused request wait again, unless its caller allows no more refusals.
+// refused puts a refused request back into the waiting ones, unless its caller allows no more
+// refusals.
 func (o *outgoing) refused(now mono.Time, r *request) {
 	if r.complete {
-		o.relax() // this end gave the request up
+		o.relax() // this end has given the request up
 		return
 	}
 	o.refuse()
@@ -278,7 +280,8 @@ func (o *outgoing) refused(now mono.Time, r *request) {
 	}
 }
 
-// relax loosens the sender's limit after an answer other than a refusal for lack of a receive.
+// relax raises the limit of a limited sender after an answer that is no refusal for lack of a
+// receive.
 func (o *outgoing) relax() {
 	o.pause = 0
 	if o.limited {
@@ -307,7 +310,7 @@ func (o *outgoing) done(r *request, s Status) {
 }
 
 // giveUp completes a request before the peer has answered it. A begun request stays open until
-// the peer's answer, and the peer gets notice that no more bytes will come.
+// the peer's answer, and a piece of kind 3 tells the peer that no more bytes will come.
 func (o *outgoing) giveUp(r *request, s Status) {
 	o.done(r, s)
 	if !r.unheard {

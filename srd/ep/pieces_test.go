@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The package comment has this layout.
+// The layout of the header is that in the package comment.
 func TestHeaderGolden(t *testing.T) {
 	for want, h := range map[srd.Imm]header{
 		{1, 0, 0, 1, 2, 0x7f, 0xff, 0xff, 0, 1, 0, 4, 0}:    {kind: kindPiece, number: 258, total: 1<<23 - 1, at: 256, size: 1024},
@@ -37,12 +37,12 @@ func TestHeaderGolden(t *testing.T) {
 	}
 }
 
-// desk is a receiving program: posted buffers, and what came in them.
+// desk simulates a receiving program: its posted buffers, and the messages received in them.
 type desk struct {
 	regions regions
 	posted  []receive
-	out     int // receives that are reserved
-	most    int // the highest out
+	out     int // number of reserved receives
+	most    int // highest value of out
 	refused int
 	got     func(p *part)
 }
@@ -62,7 +62,7 @@ func (d *desk) take(size int, _ bool) (receive, verdict) {
 	return r, accepted
 }
 
-// owner is the peer for which the regions of a desk are.
+// owner is the peer that may access the regions of a desk.
 var owner = PublicKey{1}
 
 func (d *desk) region(size int, access Access) *Region {
@@ -87,7 +87,7 @@ func (d *desk) deliver(p *part) {
 	d.got(p)
 }
 
-// exchange holds both ends, and pieces under way without order.
+// exchange holds both ends, and the pieces in flight, which may arrive in any order.
 type exchange struct {
 	t    *rapid.T
 	now  mono.Time
@@ -96,7 +96,7 @@ type exchange struct {
 	desk desk
 
 	flying, back []srd.Message
-	sent         map[uint64][]byte // by context
+	sent         map[uint64][]byte // sent messages, by context
 	status       map[uint64]Status
 	got          map[uint64]int
 	posts        int
@@ -146,14 +146,14 @@ func (x *exchange) drawPull(t *rapid.T) {
 	}
 }
 
-// drawLand lets some of the pieces arrive or get lost, in any order.
+// drawLand makes some of the pieces arrive or get lost, in any order.
 func (x *exchange) drawLand(t *rapid.T) {
 	for range min(len(x.flying), rapid.IntRange(0, 100).Draw(t, "pieces")) {
 		x.land(rapid.IntRange(0, len(x.flying)-1).Draw(t, "which"), rapid.IntRange(0, 9).Draw(t, "lost") == 0)
 	}
 }
 
-// drawHear lets some of the answers arrive, in any order.
+// drawHear makes some of the answers arrive, in any order.
 func (x *exchange) drawHear(t *rapid.T) {
 	for range min(len(x.back), rapid.IntRange(0, 20).Draw(t, "messages")) {
 		x.hear(rapid.IntRange(0, len(x.back)-1).Draw(t, "which"))
@@ -226,7 +226,7 @@ func (x *exchange) bounds() {
 	}
 }
 
-// settle lets both ends work until nothing is under way.
+// settle runs both ends until no piece and no answer is in flight.
 func (x *exchange) settle() {
 	for range 100_000 {
 		did := x.pull(1400)
@@ -252,8 +252,9 @@ func (x *exchange) settle() {
 	x.t.Fatalf("requests never end: %+v", x.out)
 }
 
-// In any order, with any pieces given up and any receives posted, each request has one
-// completion, and its message arrives whole if that is OK. No receive is lost.
+// With any order of pieces, any pieces given up and any receives posted, each request has
+// exactly one completion. If its status is StatusOK, the message has arrived completely. No
+// receive is lost.
 func TestRequests(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := newExchange(t)
@@ -296,7 +297,7 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-// After a reset no request that had begun is repeated, and requests that wait go on.
+// After a reset, requests that had begun are not sent again, and waiting requests are kept.
 func TestResetSparesWhatWaits(t *testing.T) {
 	told := map[uint64]Status{}
 	out := outgoing{refuse: func() {}, finish: func(r *request, s Status) { told[r.context] = s }}
@@ -311,8 +312,8 @@ func TestResetSparesWhatWaits(t *testing.T) {
 	}
 }
 
-// The same for writes and reads: each has one completion. The bytes of those that succeed are
-// right, and no byte is written beside them or after their region was closed.
+// Each write and read has exactly one completion. If it succeeds, its bytes are correct. No
+// byte is written outside its range, or after its region was closed.
 func TestWritesAndReads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const size, slots = 20_000, 8

@@ -16,8 +16,8 @@ const (
 	OpWrite
 	OpRead
 	// A completion with OpWritten, in the queue of Receives, means that a peer has written to a
-	// region and sent immediate data. OpWritten uses up a posted receive, but leaves the buffer
-	// of the receive unchanged.
+	// region and sent immediate data. It uses up a posted receive, but leaves the buffer of the
+	// receive unchanged.
 	OpWritten
 )
 
@@ -44,9 +44,9 @@ type Completion struct {
 	Region *Region
 	Bytes  int
 
-	// slot holds the token to take out when the completion is polled.
+	// slot is the channel from which a token is taken when the completion is polled.
 	slot chan struct{}
-	// quota counts the received message; nil means that no quota counts it.
+	// quota is the quota that counts the received message; nil: none.
 	quota *quota
 }
 
@@ -70,7 +70,7 @@ func (c *Completion) Err() error { return c.Status.Err() }
 // Config.ReceiveDepth bound the number of completions. A Queue is safe for concurrent use.
 type Queue struct {
 	q         *cq.Queue[Completion]
-	solicited atomic.Bool // only solicited completions and failures make an event
+	solicited atomic.Bool // only solicited completions and failures cause an event
 }
 
 func newQueue() *Queue { return &Queue{q: cq.New[Completion]()} }
@@ -91,12 +91,12 @@ func free(v []Completion) {
 	}
 }
 
-// Event returns a channel that gets a token after a completion is added. One token may stand for
-// many completions, so poll until Poll returns zero.
+// Event returns a channel that gets a token when a completion is added. One token may stand for
+// many completions, so call Poll until it returns zero.
 func (q *Queue) Event() <-chan struct{} { return q.q.Event() }
 
-// Solicited selects the completions that make an event. If `only` is true, solicited messages
-// and failures make events. If `only` is false, all completions make events.
+// Solicited selects the completions that cause an event. If `only` is true, only solicited
+// messages and failures cause events. Otherwise all completions do.
 func (q *Queue) Solicited(only bool) {
 	q.solicited.Store(only)
 	if !only && q.len() > 0 {
@@ -112,7 +112,7 @@ func (q *Queue) Wait(ctx context.Context, v []Completion) (int, error) {
 	return n, err
 }
 
-// add appends a completion. A completion's slot guarantees room for the completion.
+// add appends a completion. The slot of the request or receive guarantees that there is room.
 func (q *Queue) add(c Completion) {
 	q.q.Add(c)
 	if !q.solicited.Load() || c.Solicited || c.Status != StatusOK {

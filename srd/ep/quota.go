@@ -4,7 +4,7 @@ import "sync"
 
 // quota counts one peer's messages that occupy receives or the program's memory. A quota
 // outlives the peer's sessions, so a peer gains nothing by a new session. A quota is safe for
-// concurrent use, and its lock is a leaf.
+// concurrent use. No other lock is taken while its lock is held.
 type quota struct {
 	most int
 
@@ -13,8 +13,8 @@ type quota struct {
 	waits *link // a link whose message was refused
 }
 
-// take counts a message. If the count is full, take() returns false and records l for the
-// next call of give().
+// take counts a message. If the quota is exhausted, take() returns false and records l for
+// the next call of give().
 func (q *quota) take(l *link) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

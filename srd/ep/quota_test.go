@@ -7,8 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// One peer floods a program that does not release its messages. It gets its share of the
-// receives, also with new sessions, and another peer finds the others free.
+// One peer floods a program that does not release its messages. It occupies at most its
+// share of the receives, even with new sessions, and the other receives stay free for
+// another peer.
 func TestPeerHasItsShareOfReceives(t *testing.T) {
 	ctx := background(t)
 	const most = 4
@@ -32,7 +33,7 @@ func TestPeerHasItsShareOfReceives(t *testing.T) {
 	if m := next(t, ctx, b.Receives()); m.From != c.PublicKey() {
 		t.Error("more than a share")
 	}
-	if err := a.Confirm(ctx, h, nil, ep.SendOptions{HasImmediate: true}); err != nil { // it is not counted
+	if err := a.Confirm(ctx, h, nil, ep.SendOptions{HasImmediate: true}); err != nil { // a message with immediate data does not count
 		t.Error(err)
 	}
 	next(t, ctx, b.Receives())

@@ -6,12 +6,12 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// replies sends to one peer the bytes that this peer reads. A replies value is not safe for
+// replies sends the bytes that one peer reads to this peer. A replies value is not safe for
 // concurrent use.
 //
-// The peer may be hostile. Each read takes a reply of some 80 bytes, and there are at most
-// requestsMost replies. Bytes are copied only when a path has room for them, so the congestion
-// window bounds the memory of the copies.
+// The peer may be hostile. The state of each reply takes some 80 bytes, and there are at most
+// requestsMost replies. The bytes of a region are copied only when they can be sent, so the
+// congestion window bounds the memory of the copies.
 type replies struct {
 	open   map[uint32]*reply
 	active fifo[*reply] // replies with bytes to send
@@ -26,7 +26,7 @@ type reply struct {
 	region  *Region
 	from    uint64
 	total   int
-	at      int // bytes cut so far
+	at      int // number of bytes that were cut into pieces so far
 	pieces  int // pieces that the transport holds
 	revoked bool
 }
@@ -56,8 +56,8 @@ func (s *replies) add(number uint32, region *Region, from uint64, total int) {
 	s.active.push(r)
 }
 
-// pull returns the next piece of a reply. Replies alternate, so a long reply delays no short
-// reply.
+// pull returns the next piece of a reply. Replies take turns, so a long reply does not delay
+// short ones.
 func (s *replies) pull(most int) (m srd.Message, ok bool) {
 	for s.active.len() > 0 {
 		r := s.active.pop()
@@ -92,9 +92,8 @@ func (p *replyPiece) Done(st srd.Status) {
 	r.settle()
 }
 
-// settle ends a reply without pieces in the transport. After the region was closed, the reader
-// gets its verdict only when the transport holds no more pieces of the reply. So no piece
-// follows the verdict.
+// settle ends a reply that has no more pieces in the transport. If the region was closed, the
+// reader gets the verdict only then, so no piece follows the verdict.
 func (r *reply) settle() {
 	if r.pieces > 0 || !r.revoked && r.at < r.total || r.of.open[r.number] != r {
 		return
@@ -107,5 +106,5 @@ func (r *reply) settle() {
 	spareReplies.Put(r)
 }
 
-// reset forgets all replies. The transport reports the fate of the replies' pieces.
+// reset deletes all replies. The transport reports the status of their pieces.
 func (s *replies) reset() { s.open, s.active, s.broken = nil, fifo[*reply]{}, false }

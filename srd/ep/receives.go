@@ -10,8 +10,8 @@ type receive struct {
 }
 
 // receives holds the posted buffers of an endpoint, which all peers share, and the links of
-// peers whose messages found no buffer. A receives value is safe for concurrent use, and its
-// lock is a leaf.
+// peers whose messages found no buffer. A receives value is safe for concurrent use. No other
+// lock is taken while its lock is held.
 type receives struct {
 	slots chan struct{} // a token for each receive until its completion is polled
 
@@ -19,11 +19,12 @@ type receives struct {
 	ring   []receive // a power of two long; it grows as far as cap(slots) demands
 	head   int
 	n      int
-	hungry []*link // links whose messages were refused, oldest first, each once
+	hungry []*link // links whose messages were refused, the oldest refusal first, each link once
 	closed bool
 }
 
-// post adds a buffer. If a peer waits for a buffer, post() returns the peer's link.
+// post adds a buffer. If a peer waits for a receive, post() returns its link, to which the
+// receive is to be announced.
 func (rs *receives) post(r receive) (tell *link, err error) {
 	select {
 	case rs.slots <- struct{}{}:
@@ -88,8 +89,8 @@ func (rs *receives) take(l *link, size int) (r receive, v verdict) {
 	return r, accepted
 }
 
-// giveBack makes a reserved receive the oldest again. If a peer waits for a receive, giveBack
-// returns the peer's link.
+// giveBack puts a reserved receive back as the oldest one. If a peer waits for a receive,
+// giveBack returns its link.
 func (rs *receives) giveBack(r receive) (tell *link) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 	AccessWrite
 )
 
-// errAccess means that the peer would have no right to the region.
+// errAccess means that the argument access gives the peer no right.
 var errAccess = errors.New("ep: a region needs AccessRead, AccessWrite or both")
 
 // Remote is a position in a peer's region.
@@ -48,17 +48,18 @@ type Region struct {
 	access Access
 	size   int
 
-	mu  sync.Mutex // held while a byte is copied from or to the memory
+	mu  sync.Mutex // locked while bytes are copied from or to the memory
 	buf []byte     // nil: closed
 }
 
 // Register lets one peer access buf. The peer needs the region's key, and the program must send
-// the key to the peer. The key is a random number of 64 bits, so nobody can guess it. Only this
-// peer can use the key. The errors of Register are ErrClosed, handshake.ErrSpelling, and an
-// error for an invalid access.
+// the key to the peer. The key is a random number of 64 bits, so it cannot be guessed. Only this
+// peer can use it. The errors of Register are ErrClosed, handshake.ErrSpelling, and an error for
+// an invalid access.
 //
 // The peer's bytes arrive in any order and at any time. The program should read buf only after a
-// completion of its own or a message of the peer.
+// completion (OpWritten), or after a message of the peer, has told it that the bytes are
+// complete.
 func (e *Endpoint) Register(peer PublicKey, buf []byte, access Access) (*Region, error) {
 	if err := handshake.CheckPublic(handshake.PublicKey(peer)); err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func (r *Region) Len() int { return r.size }
 func (r *Region) Close() error {
 	r.of.remove(r)
 	r.mu.Lock()
-	r.buf = nil // a peer that does not end its writes must not keep the memory alive
+	r.buf = nil // so a peer that does not complete its writes cannot keep the memory from being freed
 	r.mu.Unlock()
 	return nil
 }
@@ -121,7 +122,7 @@ func (r *Region) get(at uint64, data []byte) bool {
 }
 
 // regions holds the regions of an endpoint by their keys. A regions value is safe for concurrent
-// use, and its lock is a leaf.
+// use. No other lock is taken while its lock is held.
 type regions struct {
 	mu sync.RWMutex
 	of map[uint64]*Region

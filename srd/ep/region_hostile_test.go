@@ -33,7 +33,7 @@ func piece(at Remote, total, from, size int) (*header, []byte) {
 	return &h, append(b, bytes.Repeat([]byte{0xff}, size)...)
 }
 
-// verdictOf returns the last verdict of an incoming.
+// verdictOf returns the last verdict that `in` has sent.
 func verdictOf(in *incoming) verdict {
 	if b := in.answers.queue; len(b) > 0 {
 		return verdict(b[len(b)-1])
@@ -41,14 +41,14 @@ func verdictOf(in *incoming) verdict {
 	return 0
 }
 
-// A write that leaves its region by one byte, or has no region, writes nothing.
+// A write that exceeds its region by one byte, or has no region, writes nothing.
 func TestWriteOutsideTheRegion(t *testing.T) {
 	const size = 100
 	for name, x := range map[string]struct {
 		access Access
 		peer   PublicKey
 		closed bool
-		key    uint64 // to add
+		key    uint64 // number to add to the region's key
 		offset uint64
 		total  int
 	}{
@@ -89,8 +89,8 @@ func TestWriteOutsideTheRegion(t *testing.T) {
 	}
 }
 
-// A region is closed while a write is under way: no later byte is written, and the writer
-// hears of it.
+// If a region is closed during a write, no further byte is written, and the writer gets a
+// verdict.
 func TestRegionClosesUnderAWrite(t *testing.T) {
 	in, d := victim(0, 0)
 	r := d.region(20_000, AccessWrite)
@@ -118,7 +118,7 @@ func TestRegionClosesUnderAWrite(t *testing.T) {
 	}
 }
 
-// The pieces of a write agree on its place.
+// All pieces of a write must have the same destination.
 func TestWriteThatMoves(t *testing.T) {
 	in, d := victim(0, 0)
 	r := d.region(100, AccessWrite)
@@ -130,7 +130,7 @@ func TestWriteThatMoves(t *testing.T) {
 	}
 }
 
-// A rest or a tombstone may be the first that comes of a write.
+// The first frame of a write that arrives may be a piece of kind 3 or a tombstone.
 func TestWriteGivenUpBeforeItCame(t *testing.T) {
 	in, d := victim(1, 100)
 	r := d.region(20_000, AccessWrite)
@@ -144,7 +144,7 @@ func TestWriteGivenUpBeforeItCame(t *testing.T) {
 	}
 }
 
-// A write with immediate data needs a receive, as a message does.
+// A write with immediate data needs a receive, like a message.
 func TestWriteWithImmediateTakesAReceive(t *testing.T) {
 	in, d := victim(0, 0)
 	r := d.region(100, AccessWrite)
@@ -154,7 +154,8 @@ func TestWriteWithImmediateTakesAReceive(t *testing.T) {
 	}
 }
 
-// Reads without end cost replies up to their bound, and the bytes of the window.
+// Any number of reads occupies memory for replies only up to their bound, and for the bytes
+// in flight.
 func TestReadFlood(t *testing.T) {
 	in, d := victim(0, 0)
 	r := d.region(MaxMessage, AccessRead)
@@ -172,8 +173,8 @@ func TestReadFlood(t *testing.T) {
 	}
 }
 
-// A region is closed while a peer reads it. The peer is told when nothing is under way, and
-// gets no byte more.
+// A region is closed while a peer reads it. The peer gets no further bytes, and gets the
+// verdict when no piece is in flight.
 func TestRegionClosesUnderARead(t *testing.T) {
 	in, d := victim(0, 0)
 	r := d.region(100_000, AccessRead)
@@ -192,7 +193,7 @@ func TestRegionClosesUnderARead(t *testing.T) {
 	}
 }
 
-// A peer lies about what a program reads. It completes no read, and the session ends.
+// A peer sends false replies to a read. They complete no read, and the session ends.
 func TestLiesInReplies(t *testing.T) {
 	const size = 100
 	reply := func(at, n int) header { return header{kind: kindReply, total: size, at: at, size: n} }
@@ -229,7 +230,8 @@ func TestLiesInReplies(t *testing.T) {
 	}
 }
 
-// After a read is complete nothing is written to its buffer: it is the program's.
+// After the completion of a read, no byte is written to its buffer, which belongs to the
+// program again.
 func TestLateReply(t *testing.T) {
 	out := outgoing{refuse: func() {}, finish: func(*request, Status) {}}
 	buf := make([]byte, 100)
@@ -243,8 +245,8 @@ func TestLateReply(t *testing.T) {
 	}
 }
 
-// No reply of a peer panics, completes a read twice, or touches a buffer that is the
-// program's again.
+// No reply of a peer causes a panic, completes a read twice, or changes a buffer that
+// belongs to the program again.
 func FuzzReplies(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 10, 0, 0, 5, 0, 0, 0, 5, 5})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -254,7 +256,7 @@ func FuzzReplies(f *testing.F) {
 			if done[r.context]++; done[r.context] > 1 {
 				t.Fatal("a read is complete twice")
 			}
-			clear(bufs[r.context]) // it is the program's
+			clear(bufs[r.context]) // the buffer belongs to the program
 		}}
 		for i, n := range sizes {
 			bufs[i] = make([]byte, n)

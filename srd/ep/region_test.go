@@ -20,7 +20,7 @@ func region(t *testing.T, b, a *ep.Endpoint, size int, access ep.Access) (*ep.Re
 	return r, memory
 }
 
-// sequence returns n bytes, of which no two rows are equal.
+// sequence returns n bytes in a pattern without short periods.
 func sequence(n int) []byte {
 	v := make([]byte, n)
 	for i := range v {
@@ -39,8 +39,8 @@ func completed(t *testing.T, ctx context.Context, e *ep.Endpoint, op ep.Op, want
 	return c
 }
 
-// Writes and reads of any size go where they shall, without a posted receive, and touch no
-// byte beside.
+// Writes and reads of any size need no posted receive, and change exactly the bytes of their
+// destination.
 func TestWriteAndRead(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
@@ -53,7 +53,7 @@ func TestWriteAndRead(t *testing.T) {
 		if c := completed(t, ctx, a, ep.OpWrite, ep.StatusOK); c.Context != 7 || c.Handle != h {
 			t.Errorf("completion %+v", c)
 		}
-		b.Stats() // the race detector does not know that the completion is later than the write
+		b.Stats() // its lock tells the race detector that the completion is later than the write
 		want := append(append(make([]byte, edge), data...), make([]byte, edge)...)
 		if !bytes.Equal(memory, want) {
 			t.Fatalf("%d bytes: the memory differs", size)
@@ -70,7 +70,7 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
-// Many writes and reads under way at once end once each.
+// Many concurrent writes and reads have exactly one completion each.
 func TestManyWritesAndReads(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
@@ -95,7 +95,7 @@ func TestManyWritesAndReads(t *testing.T) {
 	}
 }
 
-// Immediate data tell the peer's program that a write is complete.
+// The immediate data of a write tells the peer's program that the write is complete.
 func TestWriteWithImmediate(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
@@ -103,7 +103,7 @@ func TestWriteWithImmediate(t *testing.T) {
 	r, memory := region(t, b, a, 50_000, ep.AccessWrite)
 	data := sequence(50_000)
 	must(t, a.Write(ctx, h, r.Remote(0), data, ep.SendOptions{Immediate: 42, HasImmediate: true}))
-	if err := b.PostReceive(make([]byte, 10), 3); err != nil { // it may be later than the write
+	if err := b.PostReceive(make([]byte, 10), 3); err != nil { // the receive may be posted after the write was sent
 		t.Fatal(err)
 	}
 	c := next(t, ctx, b.Receives())
@@ -116,7 +116,7 @@ func TestWriteWithImmediate(t *testing.T) {
 	completed(t, ctx, a, ep.OpWrite, ep.StatusOK)
 }
 
-// What a peer may not do fails at its own end, and its session goes on.
+// A request without access rights fails at the requester, and its session continues.
 func TestDenied(t *testing.T) {
 	ctx := background(t)
 	a, b, c := endpoint(t, ep.Config{}), endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
@@ -140,8 +140,8 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// A region is closed while large writes and reads are under way. After Close its memory does
-// not change, and each request has one completion.
+// A region is closed during large writes and reads. After Close its memory does not change,
+// and each request has one completion.
 func TestCloseRegionInFlight(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
@@ -183,7 +183,7 @@ func TestReadTimesOut(t *testing.T) {
 	buf := make([]byte, 100)
 	must(t, a.Read(ctx, h, r.Remote(0), buf, ep.SendOptions{Timeout: 50 * time.Millisecond}))
 	completed(t, ctx, a, ep.OpRead, ep.StatusTimedOut)
-	buf[0] = 9 // no race: the buffer is the program's again
+	buf[0] = 9 // no race: the buffer belongs to the program again
 	relay.cut.Store(false)
 	must(t, a.Read(ctx, h, r.Remote(0), make([]byte, 100), ep.SendOptions{}))
 	completed(t, ctx, a, ep.OpRead, ep.StatusOK)

@@ -73,9 +73,8 @@ func (r *relay) back(leg *net.UDPConn, to netip.AddrPort) {
 	}
 }
 
-// A peer dies without a word, and another does not. The requests to the first peer end
-// after the time in Config.Unresponsive, also those that have not begun. They do not
-// disturb the requests to the second peer.
+// One of two peers fails silently. The requests to it, begun or not, fail after
+// Config.Unresponsive. The requests to the other peer are not affected.
 func TestSilentPeer(t *testing.T) {
 	ctx := background(t)
 	a, dead, alive := endpoint(t, ep.Config{Unresponsive: time.Second}), endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
@@ -100,7 +99,7 @@ func TestSilentPeer(t *testing.T) {
 			t.Errorf("got %v", c.Status)
 		}
 	}
-	// The peer returns, and the handle is good again.
+	// The peer works again, and so does the handle.
 	r.cut.Store(false)
 	post(t, dead, 1, 10)
 	confirm(t, ctx, a, h, "hello", ep.StatusOK)

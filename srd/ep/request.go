@@ -24,22 +24,22 @@ type request struct {
 	flags   byte
 	quiet   bool
 	context uint64
-	told    chan Status // gets the status instead of the queue; may be nil
+	told    chan Status // gets the status in place of a completion; may be nil
 
-	retries  int // further refusals that are allowed; negative: any number
+	retries  int // number of further refusals that are allowed; negative: no limit
 	refused  bool
 	number   uint32
-	at       int  // bytes cut so far
-	upto     int  // limit of the bytes that may be cut
-	over     bool // the other bytes are not worth sending
-	listed   bool // it is in outgoing.active
-	unheard  bool // it has begun, and the responder has not given a final answer
-	pieces   int  // pieces that the transport holds
+	at       int  // number of bytes that were cut into pieces so far
+	upto     int  // number of bytes that may be cut into pieces now
+	over     bool // the other bytes will not be sent
+	listed   bool // the request is in outgoing.active
+	unheard  bool // the request has begun, and the responder has not sent a final answer
+	pieces   int  // number of pieces in the transport
 	complete bool
 
 	// Only a read uses the following fields.
 	total int
-	seen  int    // bytes that have arrived
+	seen  int    // number of bytes that have arrived
 	edges uint64 // see incoming.cover()
 }
 
@@ -123,8 +123,8 @@ func (r *request) prefixed(piece []byte) []byte {
 	return r.heads[at:]
 }
 
-// class returns the transport's class for pieces sent now. A class says how long the repair of a
-// lost piece is worthwhile.
+// class returns the transport's class for pieces that are sent now. The class determines for how
+// long a lost piece is sent again.
 func (r *request) class(now mono.Time) srd.Class {
 	if r.until == 0 || r.op == OpRead {
 		return srd.Reliable
@@ -135,8 +135,8 @@ func (r *request) class(now mono.Time) srd.Class {
 // sendable reports whether Pull can send a piece of r.
 func (r *request) sendable() bool {
 	if r.over {
-		// After the whole eager part was sent, the peer's answer decides whether the peer needs
-		// notice of the missing rest.
+		// If exactly the eager part was sent, it depends on the peer's answer whether a piece of kind
+		// 3 is needed.
 		return r.at < len(r.buf) && r.at > 0 && (r.at < eager(len(r.buf)) || r.upto == len(r.buf))
 	}
 	return r.at < r.upto

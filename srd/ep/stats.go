@@ -20,21 +20,21 @@ type counts struct {
 
 // Stats has the counters of an endpoint.
 type Stats struct {
-	Completed [NumStatus]uint64 // requests to send, by status
+	Completed [NumStatus]uint64 // completed requests, by status
 	NotReady  uint64            // refusals by peers for lack of a posted receive
 	Received  uint64            // messages
 	Refused   uint64            // messages of peers that were refused for lack of a posted receive
 	TooLong   uint64            // messages longer than the posted receive
 	Written   uint64            // writes of peers to regions
-	Read      uint64            // reads by peers that were begun
+	Read      uint64            // number of reads that peers have begun
 	Denied    uint64            // writes and reads by peers to a region that does not exist
 	// Violations counts peers' messages that break the rules of this package. Each violation
 	// ended a session.
 	Violations uint64
-	Posted     int // receives that no message has reserved
+	Posted     int // posted receives that no message has reserved
 	Unpolled   int // completions that were not polled
 	Handles    int
-	Peers      int // keys with a handle, or allowed
+	Peers      int // number of keys with a handle, or allowed
 }
 
 // Stats returns the endpoint's counters.
@@ -64,7 +64,7 @@ type HandleStats struct {
 	RTT           time.Duration // smoothed, over all paths; 0: unknown
 	Window        int           // congestion window in bytes
 	InFlight      int           // bytes in flight
-	Sent          uint64        // pieces of messages, and answers
+	Sent          uint64        // number of sent pieces of messages, and of messages of answers
 	Retransmitted uint64
 	TxBytes       uint64 // bytes of UDP payload
 	RxBytes       uint64

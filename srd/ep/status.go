@@ -37,7 +37,7 @@ const (
 	StatusRemoteInvalid
 	// StatusUnresponsive: the peer was silent for Config.Unresponsive.
 	StatusUnresponsive
-	// StatusReset: the peer restarted or ended the session before it answered.
+	// StatusReset: the peer restarted or ended the session before its answer.
 	StatusReset
 	// StatusFlushed: this end closed the handle or the endpoint.
 	StatusFlushed

@@ -3,13 +3,14 @@ package ep
 import "slices"
 
 // waiting holds the requests that have not begun. A message without immediate data needs a
-// receive of the peer, so it depends on credits. Reads and writes need no credits. Messages with
-// immediate data need no credits, because a peer with Config.PeerReceives always has receives
-// for them. A waiting value is not safe for concurrent use.
+// receive of the peer, so it needs a credit if the sender is limited (outgoing.allow). Reads and
+// writes need no credits. Messages with immediate data need no credits, because a peer with
+// Config.PeerReceives always has receives for them. A waiting value is not safe for concurrent
+// use.
 type waiting struct {
 	bound fifo[*request] // requests that need credits
 	free  fifo[*request]
-	turn  bool // the next request is from the queue bound, not from free
+	turn  bool // the next request is from `bound`, not from `free`
 }
 
 // free reports whether a request needs no credits. A refused request always needs credits.

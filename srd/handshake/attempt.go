@@ -19,20 +19,20 @@ type Attempt struct {
 	localIndex uint32
 	offers     Offers
 
-	// The fields ephemeral, header and hello are the inputs of the initiation. A bad response
-	// spoils the Noise state. Method begin rebuilds the Noise state from the inputs of the
-	// initiation.
+	// The fields ephemeral, header and hello are the inputs of the initiation. An invalid response
+	// makes the Noise state unusable. The method begin() then rebuilds the Noise state from these
+	// inputs.
 	ephemeral PrivateKey
 	header    []byte
 	hello     []byte
 
-	state    *noise.HandshakeState // nil when spoiled
+	state    *noise.HandshakeState // nil when unusable
 	consumed bool
 }
 
 // Initiate starts a handshake with `remote` and returns the initiation to send, which has
 // InitiationSize bytes. The initiation has mac1 and, if `stamp` has a cookie, mac2. Responses
-// carry localIndex as receiver index. The caller draws localIndex at random, and no other
+// contain localIndex as receiver index. The caller draws localIndex at random, and no other
 // attempt or session may use it. If h.Token is set from Stamper.Token, the hello has no
 // timestamp. For a peer to which nothing was sent before, `stamp` may be nil. Initiate returns
 // ErrRemoteKey, ErrSpelling, or the errors of rng.
@@ -62,9 +62,8 @@ func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localInde
 	return a, msg, nil
 }
 
-// begin builds the Noise state that waits for the response, and appends the initiation's Noise
-// message to `out`. Each call uses the same ephemeral key, and so makes the same state and
-// message.
+// begin builds the Noise state after the initiation, and appends the initiation's Noise message
+// to `out`. Each call uses the same ephemeral key, and so makes the same state and message.
 func (a *Attempt) begin(out []byte) ([]byte, error) {
 	p := party{
 		initiator: true,
@@ -92,7 +91,7 @@ func (a *Attempt) LocalIndex() uint32 { return a.localIndex }
 // Consume finishes the handshake with the response msg. Consume succeeds at most once. After a
 // success, the attempt's secrets are deleted, and Consume returns ErrConsumed. After any other
 // error (ErrMalformed, ErrIndex, ErrAuth, ErrCipher) the attempt is unchanged. Otherwise anyone
-// could end an attempt with a response that does not open.
+// could end an attempt with an invalid response.
 func (a *Attempt) Consume(msg []byte) (Result, error) {
 	switch {
 	case a.consumed:
@@ -116,8 +115,8 @@ func (a *Attempt) Consume(msg []byte) (Result, error) {
 }
 
 // take removes and returns the Noise state. Reading a response changes the state even if the
-// response is forged, and the state cannot be copied. So only a response that follows a forged
-// one requires a new state.
+// response is forged, and the state cannot be copied. So take() rebuilds the state only for a
+// response that follows a forged one.
 func (a *Attempt) take() (*noise.HandshakeState, error) {
 	if a.state == nil {
 		if _, err := a.begin(nil); err != nil {

@@ -15,8 +15,8 @@ import (
 // for cookieLife (WireGuard paper, section 5.4.7).
 const cookieLife = 120 * time.Second
 
-// Checker guards a receiver against floods of handshake packets. One Checker serves all peers of
-// an identity for the life of the process.
+// Checker checks and makes the MACs and cookies by which a receiver withstands floods of
+// handshake packets. One Checker serves all peers of an identity for the life of the process.
 type Checker struct {
 	mac1 *mac
 	seal cipher.AEAD
@@ -25,7 +25,7 @@ type Checker struct {
 	hasSecret bool
 	secret    *mac      // MAC(secret, source) is a cookie
 	secretID  uint64    // random, so that no two secrets have the same ID
-	born      mono.Time // time of the secret
+	born      mono.Time // when the secret was drawn
 	scratch   []byte    // a packet's source
 }
 
@@ -45,9 +45,9 @@ func (c *Checker) CheckMAC1(msg []byte) bool {
 	return c.mac1.verify(body, got)
 }
 
-// CheckMAC2 reports whether msg is an initiation or response by a sender with the current
-// secret's cookie for `source`. A valid mac2 proves that the sender receives packets at
-// `source`. Without a secret, CheckMAC2 returns false. CookieReply creates a secret.
+// CheckMAC2 reports whether msg is an initiation or response by a sender that has the cookie for
+// `source` under the current secret. A valid mac2 proves that the sender receives packets at
+// `source`. Before the first CookieReply there is no secret, and CheckMAC2 returns false.
 func (c *Checker) CheckMAC2(now mono.Time, msg []byte, source netip.AddrPort) bool {
 	if !stamped(msg) || !c.secretLives(now) {
 		return false
@@ -57,9 +57,10 @@ func (c *Checker) CheckMAC2(now mono.Time, msg []byte, source netip.AddrPort) bo
 	return newMAC(cookie[:]).verify(body, got)
 }
 
-// CheckToken reports whether the token proves that the hello of in is fresh. The package comment
-// explains the proof. The initiation msg from `source` contained the hello. The caller passes
-// the result to Replay.Accept, which also needs the value that CheckToken writes into in.Hello.
+// CheckToken reports whether the token in the hello of `in` proves that the hello is fresh. The
+// package comment explains the proof. The initiation msg from `source` contained the hello. The
+// caller passes the result to Replay.Accept, which also needs the value that CheckToken writes
+// into in.Hello.
 func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source netip.AddrPort) bool {
 	in.Hello.secret = 0
 	if in.Hello.Token == ([macSize]byte{}) || !c.CheckMAC2(now, msg, source) {
@@ -75,10 +76,10 @@ func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source net
 
 // CookieReply returns the answer to msg, an initiation or response that passed CheckMAC1. The
 // answer has CookieSize bytes and the cookie for `source`. Only a host that saw msg and has our
-// public key can open the answer. The caller sends the answer if this host is under load and msg
-// lacks a valid mac2, or if Replay refused the hello in msg. The caller limits the rate of
-// cookie replies. If msg is of another type, or if the source of randomness fails, CookieReply
-// returns nil.
+// public key can decrypt the answer. The caller sends the answer if this host is under load and
+// msg has no valid mac2, or if Replay refused the hello in msg. The caller must limit the rate
+// of cookie replies. If msg is of another type, or if the source of randomness fails,
+// CookieReply returns nil.
 func (c *Checker) CookieReply(rng io.Reader, now mono.Time, msg []byte, source netip.AddrPort) []byte {
 	if !stamped(msg) || !c.renew(now) {
 		return nil
@@ -95,7 +96,7 @@ func (c *Checker) CookieReply(rng io.Reader, now mono.Time, msg []byte, source n
 	return c.seal.Seal(reply, nonce[:], cookie[:], mac1)
 }
 
-// stamped reports whether msg is a packet that ends in two MACs.
+// stamped reports whether msg is a packet with two MACs at its end.
 func stamped(msg []byte) bool {
 	kind := Kind(msg)
 	return kind == TypeInitiation || kind == TypeResponse

@@ -85,9 +85,9 @@ func OffersOf(ciphers ...Cipher) Offers {
 // Has reports whether the set o contains c.
 func (o Offers) Has(c Cipher) bool { return c.valid() && o&(1<<(c-1)) != 0 }
 
-// Choose returns the first cipher that both sets have, in the order AES-256-GCM, AES-128-GCM,
-// ChaCha20-Poly1305. A host without AES in hardware does not offer AES, so a common cipher is
-// fast on both hosts. If the sets have no common cipher, Choose returns false.
+// Choose returns the first cipher that both sets contain, in the order AES-256-GCM, AES-128-GCM,
+// ChaCha20-Poly1305. By default, a host without AES in hardware does not offer AES, so a common
+// cipher is fast on both hosts. If the sets have no common cipher, Choose returns false.
 func Choose(mine, theirs Offers) (Cipher, bool) {
 	for _, c := range [...]Cipher{AES256GCM, AES128GCM, ChaCha20Poly1305} {
 		if (mine & theirs).Has(c) {

@@ -34,7 +34,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Both ends come to the same cipher, whichever end responds, and only to a common one.
+// Both ends choose the same cipher, whichever end responds, and only a common one.
 func TestChooseIsSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := handshake.Offers(rapid.Byte().Draw(t, "a"))

@@ -62,7 +62,7 @@ func TestCookieRoundTrip(t *testing.T) {
 	}
 }
 
-// A responder too can get a cookie, in answer to its response.
+// A responder can also get a cookie, as a reply to its response.
 func TestCookieForAResponse(t *testing.T) {
 	p := newPair(t)
 	checkA := handshake.NewChecker(p.a.Public(), p.rng)
@@ -171,8 +171,8 @@ func TestCheckMAC1AllocatesNothing(t *testing.T) {
 	}
 }
 
-// Several packets are under way, such as two attempts and a response. A cookie for any of
-// them opens. A cookie for an earlier packet does not.
+// Several packets are in flight, such as two attempts and a response. A cookie reply to any
+// of them can be decrypted. A cookie reply to an earlier packet cannot.
 func TestCookieForOneOfSeveral(t *testing.T) {
 	p := newPair(t)
 	var replies [][]byte
@@ -191,7 +191,7 @@ func TestCookieForOneOfSeveral(t *testing.T) {
 	}
 }
 
-// A packet stamped before its cookie came can be sent again with the cookie.
+// A packet that was stamped before its cookie arrived can be sent again with the cookie.
 func TestRestamp(t *testing.T) {
 	p := newPair(t)
 	_, msg := p.initiate(p.hello())

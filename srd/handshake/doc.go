@@ -39,13 +39,13 @@
 //	 42   3  zero, not read
 //
 // The headers are authenticated. The Noise prologue is "srdtun handshake v2" followed by the
-// first eight bytes of the initiation. In the response's header only one value of the type, the
-// reserved bytes and the receiver index is accepted. The sender index is repeated in the sealed
-// answer. So an attacker on the path cannot make two peers agree on keys and disagree on the
-// index that selects the keys.
+// first eight bytes of the initiation. In the response's header, only a single value of each of
+// the other fields is accepted: the type, the reserved bytes and the receiver index. The sender
+// index is repeated in the sealed answer. So an attacker on the path cannot make two peers
+// agree on keys and disagree on the index that selects the keys.
 //
-// A response is never longer than an initiation. A cookie reply is never longer than the packet
-// that it answers. So no packet amplifies traffic.
+// A response is never longer than an initiation, and a cookie reply is never longer than the
+// packet that caused it. So no packet amplifies traffic.
 //
 // # Order of checks at a receiver
 //
@@ -58,12 +58,12 @@
 //	                 at a limited rate
 //	Respond          state is consumed, keys exist
 //
-// The initiator calls Kind and CheckMAC1, and under load also CheckMAC2. If there is no valid
-// mac2, the receiver answers with CookieReply. A responder that gets a cookie reply sends its
-// response again, with mac2 by Restamp, to the source of that reply. When a response arrives,
-// the initiator finds the attempt by ReceiverIndex and calls Attempt.Consume, within a budget
-// like the one for Receive. The initiator passes a cookie reply to Stamper.ConsumeCookie if the
-// reply's source is the destination of the answered packet.
+// The initiator checks a response by Kind and CheckMAC1, and under load also by CheckMAC2. If
+// there is no valid mac2, it answers with CookieReply. A responder that gets a cookie reply
+// sends its response again, with mac2 by Restamp, to the source of that reply. The initiator
+// finds the attempt of a response by ReceiverIndex and calls Attempt.Consume, within a budget
+// like the one for Receive. Both ends pass a cookie reply to Stamper.ConsumeCookie only if the
+// reply's source is a destination of the packet to which it is the reply.
 //
 // # Keys
 //
@@ -80,9 +80,9 @@
 //
 // The caller must ensure three properties. First, a key has exactly one packet counter per path
 // slot, and a slot is not reused while the key lives. Second, a Result becomes one session and
-// is not copied into another session. Third, the responder must not send data under the new keys
-// before a packet of the initiator has opened under these keys. The packet is the first proof
-// that the initiator has the keys.
+// is not copied into another session. Third, the responder must not send data under the new
+// keys before it has decrypted a packet of the initiator under these keys. This packet is the
+// first proof that the initiator has the keys.
 //
 // # Replay and wrong clocks
 //
@@ -90,12 +90,12 @@
 // the responder's handshake state. WireGuard therefore requires a timestamp that is later than
 // all earlier ones. WireGuard's rule locks out a peer with an earlier clock, such as a restored
 // virtual machine, or a board without a battery. So in srdtun a hello contains either a
-// timestamp or a token, never both. The following formula gives the token:
+// timestamp or a token, never both. The token is
 //
 //	MAC(MAC(cookie, "srdtun token"), e)      cookie = MAC(secret, source)
 //
 // The secret is the responder's cookie secret, and e is the initiation's ephemeral public key.
-// Four facts prove that an initiation with a valid token is not older than the secret.
+// An initiation with a valid token is not older than the secret, for four reasons.
 //
 //  1. The secret is 32 random bytes drawn by this process. The process accepts the secret for
 //     120 s and then never again. Only one secret is accepted at a time.
@@ -115,29 +115,28 @@
 // again without a token. A peer with a slow clock uses a token at each handshake, and needs one
 // more round trip for each handshake.
 //
-// A sender can get a cookie even if the responder is not under load. If an initiation opens but
-// has a stale timestamp, the responder answers with CookieReply, at a limited rate. The sender
-// soon makes one more attempt in parallel with the current one. For the next 120 s, the stamper
-// returns a nonzero token:
+// A sender can get a cookie even if the responder is not under load. If an initiation can be
+// decrypted but has a stale timestamp, the responder answers with CookieReply, at a limited
+// rate. The sender soon makes one more attempt in parallel with the current one. For the next
+// 120 s, the stamper returns a nonzero token:
 //
 //	h.Token = stamper.Token(now)
 //
-// With a nonzero token, Initiate sends a hello without a timestamp. All other attempts leave
-// Token zero and contain the timestamp. A timestamp is valid on every path, and also for a
-// responder that has restarted.
+// With a nonzero token, Initiate makes a hello without a timestamp. In all other attempts Token
+// is zero, and the hello contains the timestamp. A timestamp is valid on every path, and also
+// for a responder that has restarted.
 //
-// A cookie belongs to the address and port to which it was delivered. If copies of one
-// initiation go on many paths, only the copies from the cookie's address and port are accepted.
-// So the attempt with the token uses only the path of the cookie reply, which has just carried a
-// round trip.
+// A cookie is valid only for the address and port to which it was sent. If copies of an
+// initiation with a token were sent on many paths, only those from this address and port would
+// be accepted. So the attempt with the token uses only the path of the cookie reply, which has
+// just worked in both directions.
 //
 // An attacker who sees our packets and has the responder's public key can forge cookie replies,
-// as in WireGuard. So a sender stores the cookie and changes nothing else. The attempt that the
-// reply answers continues until its own timeout, with its timestamp and on all of its paths. At
-// most one more attempt runs in parallel.
+// as in WireGuard. So a sender only stores the cookie, and changes nothing else. The attempt
+// that caused the reply continues until its own timeout, with its timestamp and on all of its
+// paths. At most one more attempt runs in parallel.
 //
-// A responder that restarts has lost the timestamps, again as in WireGuard. So the responder
-// accepts a recorded initiation once more. The attacker cannot use the response. The attacker
-// gets no data either, because the responder sends no data before a packet of the initiator has
-// opened.
+// A responder that restarts has lost the timestamps, again as in WireGuard. So it accepts a
+// replayed initiation once more. The attacker cannot use the response, and gets no data either,
+// because the responder sends no data before it has decrypted a packet of the initiator.
 package handshake

@@ -2,24 +2,25 @@ package handshake
 
 import "errors"
 
-// Errors that network input can cause are constants without detail, one for each named drop
-// reason.
+// Each error is a constant without detail. Errors that network input can cause correspond to
+// the named drop reasons.
 var (
 	// ErrMalformed means that the length, version, type or reserved bytes are wrong for the
 	// call.
 	ErrMalformed = errors.New("handshake: malformed packet")
-	// ErrIndex means that a response belongs to another attempt. ErrIndex also means that the
-	// clear and the sealed sender index of a response differ.
+	// ErrIndex means that a response belongs to another attempt, or that the sender index in its
+	// header and in its sealed answer differ.
 	ErrIndex = errors.New("handshake: wrong index")
-	// ErrAuth means that the Noise message does not open. The reason may be a wrong static or
-	// preshared key, a changed message, or a Diffie-Hellman result of all zeros.
+	// ErrAuth means that the Noise message cannot be decrypted. The reason may be a wrong static
+	// or preshared key, a changed message, or a Diffie-Hellman result of all zeros.
 	ErrAuth = errors.New("handshake: authentication failed")
-	// ErrHello means that the hello opens but has both a timestamp and a token.
+	// ErrHello means that the decrypted hello has both a timestamp and a token.
 	ErrHello = errors.New("handshake: hello with both timestamp and token")
 	// ErrCipher means that there is no common cipher, or that the responder chose a cipher that
 	// was not offered.
 	ErrCipher = errors.New("handshake: no common cipher")
-	// ErrCookie means that the cookie reply does not open, or answers no packet of this host.
+	// ErrCookie means that the cookie reply cannot be decrypted, or is no reply to a packet of
+	// this host.
 	ErrCookie = errors.New("handshake: bad cookie reply")
 	// ErrConsumed means that the attempt or incoming handshake has already returned its result.
 	ErrConsumed = errors.New("handshake: state already consumed")
@@ -28,6 +29,6 @@ var (
 	// ErrRemoteKey means that the remote public key is a point of low order, for which every
 	// Diffie-Hellman result is zero.
 	ErrRemoteKey = errors.New("handshake: remote public key has low order")
-	// ErrSpelling means that the bytes of a public key are a number not below 2^255-19.
+	// ErrSpelling means that the bytes of a public key, as a number, are 2^255-19 or more.
 	ErrSpelling = errors.New("handshake: public key is not below 2^255-19")
 )

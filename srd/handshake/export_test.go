@@ -1,6 +1,6 @@
 package handshake
 
-// Respelled is the identity under the second spelling of its public key.
+// Respelled returns the identity with the other encoding of its public key.
 func (id *Identity) Respelled() *Identity {
 	other := *id
 	other.public[31] |= 0x80

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// addMessages seeds f with one packet of each kind and with near misses.
+// addMessages adds one packet of each kind, and slightly changed ones, to the corpus of f.
 func addMessages(f *testing.F, p *pair, messages ...[]byte) {
 	for _, msg := range messages {
 		f.Add(msg)
@@ -18,7 +18,8 @@ func addMessages(f *testing.F, p *pair, messages ...[]byte) {
 	f.Add([]byte{})
 }
 
-// FuzzReceive: no input panics, and only the initiator's sealed message opens.
+// FuzzReceive checks that no input causes a panic, and that only the initiator's sealed
+// message is accepted.
 func FuzzReceive(f *testing.F) {
 	p := newPair(f)
 	_, msg := p.initiate(p.hello())
@@ -39,8 +40,8 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// FuzzConsume: no input panics, no forgery succeeds, and no garbage spoils the attempt
-// for the right response.
+// FuzzConsume checks that no input causes a panic, that no forgery is accepted, and that
+// the true response is still accepted afterwards.
 func FuzzConsume(f *testing.F) {
 	p := newPair(f)
 	_, msg := p.initiate(p.hello())
@@ -64,7 +65,8 @@ func FuzzConsume(f *testing.F) {
 	})
 }
 
-// FuzzConsumeCookie: no input panics, and only the reply that was sent opens.
+// FuzzConsumeCookie checks that no input causes a panic, and that only the true reply is
+// accepted.
 func FuzzConsumeCookie(f *testing.F) {
 	p := newPair(f)
 	_, msg := p.initiate(p.hello())
@@ -72,7 +74,7 @@ func FuzzConsumeCookie(f *testing.F) {
 	addMessages(f, p, reply, msg)
 	f.Fuzz(func(t *testing.T, got []byte) {
 		err := p.stampA.ConsumeCookie(p.now, got)
-		// The receiver index in front only routes the reply; no seal covers it.
+		// The receiver index in the header only selects the attempt; it is not authenticated.
 		if err == nil && !bytes.Equal(got[8:], reply[8:]) {
 			t.Fatalf("a forgery opened: %x", got)
 		}

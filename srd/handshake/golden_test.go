@@ -10,8 +10,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of testdata")
 
-// TestGoldenTranscript pins every byte on the wire and the data keys. The packets are an
-// initiation, its cookie reply, an initiation with a token, and the response.
+// TestGoldenTranscript compares every byte on the wire and the data keys with a stored
+// transcript. The packets are an initiation, its cookie reply, an initiation with a token,
+// and the response.
 func TestGoldenTranscript(t *testing.T) {
 	p := newPair(t)
 	p.psk[0] = 1

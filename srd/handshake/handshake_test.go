@@ -76,7 +76,7 @@ func TestWrongStatic(t *testing.T) {
 	}
 }
 
-// A host other than b cannot answer, even if it copies all that b shows.
+// A host other than b cannot respond, even if it copies all visible fields of b's response.
 func TestResponseOfAnImpostor(t *testing.T) {
 	p := newPair(t)
 	attempt, _ := p.initiate(p.hello())
@@ -104,8 +104,8 @@ func TestResponseIsConsumedOnce(t *testing.T) {
 	}
 }
 
-// Two responses to copies of one initiation. The second is refused although it is
-// authentic: the attempt would have two sessions.
+// Two authentic responses to copies of one initiation arrive. The second is refused,
+// because one attempt must not lead to two sessions.
 func TestSecondAuthenticResponseIsRefused(t *testing.T) {
 	p := newPair(t)
 	attempt, msg := p.initiate(p.hello())
@@ -134,7 +134,7 @@ func TestGarbageThenTheRightResponse(t *testing.T) {
 	p := newPair(t)
 	attempt, msg := p.initiate(p.hello())
 	rb, response := p.respond(p.receive(msg), p.psk)
-	// Noise covers all but the MACs: the last 32 bytes.
+	// Noise authenticates all bytes but the MACs, the last 32.
 	for at := range len(response) - 32 {
 		bad := bytes.Clone(response)
 		bad[at] ^= 0x40
@@ -199,9 +199,9 @@ func TestLowOrderPoints(t *testing.T) {
 	wantAgree(t, ra, rb)
 }
 
-// X25519 accepts a key with its top bit set, or a key above p, as another spelling of a
-// smaller number. Such a name can neither be called nor call. Otherwise it would be a
-// second peer with the first one's private key.
+// X25519 accepts a key with its top bit set, or a number above p, as another encoding of a
+// smaller number. With such a public key, a host can neither send nor receive initiations.
+// Otherwise the same private key could stand for two peers.
 func TestOneSpellingOfAStaticKey(t *testing.T) {
 	p := newPair(t)
 	own := p.b.Public()

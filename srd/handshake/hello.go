@@ -17,13 +17,13 @@ type Hello struct {
 	// Protocol is the sender's protocol above the transport. A Protocol of zero stands for the
 	// packets of a tunnel. The caller decides whether two protocols match.
 	Protocol uint32
-	// Features are the sender's abilities beyond the first form of protocol version 2, one bit
-	// each. The layer above the transport defines the bits of Features. A receiver ignores
-	// unknown bits. A peer without features sends zeros.
+	// Features are formats that the sender can read in addition to those of the first protocol
+	// version 2, one bit for each. The layer above the transport defines the bits. A receiver
+	// ignores unknown bits. A peer without features sends zeros.
 	Features uint8
 
-	// secret identifies the cookie secret by which Token is valid. CheckToken sets secret, so
-	// that Replay can detect when to clear its record of used tokens.
+	// secret identifies the cookie secret under which Token is valid. CheckToken sets it, so that
+	// Replay detects when to clear its record of used tokens.
 	secret uint64
 }
 
@@ -39,8 +39,8 @@ func (h *Hello) appendTo(b []byte) []byte {
 }
 
 // parseHello parses the wire form of a hello; b has helloSize bytes. A hello with both a
-// timestamp and a token gives ErrHello. Otherwise a hello could be accepted by its timestamp and
-// replayed by its token, or the reverse.
+// timestamp and a token gives ErrHello. Otherwise a hello could be accepted because of its
+// timestamp, and a replay of it because of its token, or the reverse.
 func parseHello(b []byte) (Hello, error) {
 	var h Hello
 	copy(h.Timestamp[:], b)
@@ -59,7 +59,7 @@ func parseHello(b []byte) (Hello, error) {
 type answer struct {
 	incarnation uint64
 	cipher      Cipher
-	index       uint32 // repeats the clear sender index, authenticated here
+	index       uint32 // repeats the sender index of the header, which is authenticated only here
 	protocol    uint32 // as in Hello
 	features    uint8  // as in Hello
 }

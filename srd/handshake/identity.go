@@ -11,8 +11,8 @@ import (
 // PublicKey is an X25519 public key.
 type PublicKey = [32]byte
 
-// CheckPublic returns ErrSpelling if the bytes of k are a number not below 2^255-19. A key that
-// is not reduced would be a second name of the same peer.
+// CheckPublic returns ErrSpelling if the bytes of k, as a number, are 2^255-19 or more. Such an
+// unreduced key would be a second name of the same peer.
 func CheckPublic(k PublicKey) error {
 	if !keytext.Reduced(&k) {
 		return ErrSpelling

@@ -8,9 +8,9 @@ import (
 	"github.com/flynn/noise"
 )
 
-// Incoming is the responder's side of one handshake: an initiation that opened, and at most one
-// response to it. An initiation that opens proves its sender, but not the time at which it was
-// made. So call Replay.Accept before Respond.
+// Incoming is the responder's side of one handshake: a decrypted initiation, and at most one
+// response to it. Decryption proves who made the initiation, but not when. So call Replay.Accept
+// before Respond.
 type Incoming struct {
 	Remote      PublicKey // the initiator's static key, authenticated
 	Hello       Hello
@@ -25,12 +25,12 @@ type Incoming struct {
 	ephemeral PublicKey
 }
 
-// lateRandom is the randomness of a Noise state that is made before the caller provides
-// randomness.
+// lateRandom is the random source of a Noise state that is made before the caller provides one.
 type lateRandom struct{ io.Reader }
 
-// Receive opens the initiation msg, and keeps no reference to msg. Receive returns ErrMalformed,
-// ErrAuth or ErrHello. ErrAuth also stands for a static key that CheckPublic refuses.
+// Receive decrypts the initiation msg, and keeps no reference to it. Its errors are
+// ErrMalformed, ErrAuth and ErrHello. It also returns ErrAuth for a static key that CheckPublic
+// refuses.
 func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 	if Kind(msg) != TypeInitiation {
 		return nil, ErrMalformed
@@ -94,8 +94,7 @@ func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnati
 	return r, msg, nil
 }
 
-// choose calls the function prefer(), which selects the cipher, and checks that both sides
-// accept the choice.
+// choose selects the cipher by the function prefer(), and checks that both sides accept it.
 func (in *Incoming) choose(allowed Offers, prefer func(mine, theirs Offers) (Cipher, bool)) (Cipher, error) {
 	if prefer == nil {
 		prefer = Choose

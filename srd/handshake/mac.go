@@ -11,8 +11,9 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// The labels separate the keys made from a public key from those made from a cookie. The labels
-// differ from WireGuard's, because both protocols may use the same static key.
+// The labels make the keys that are derived from a public key different from those derived from
+// a cookie. The labels differ from WireGuard's, because both protocols may use the same static
+// key.
 const (
 	mac1Label   = "srdtun mac1"
 	cookieLabel = "srdtun cookie"
@@ -49,7 +50,8 @@ func (m *mac) verify(b, got []byte) bool {
 	return subtle.ConstantTimeCompare(want[:], got) == 1
 }
 
-// labelled returns HASH(label | public key) (WireGuard paper, sections 5.4.4 and 5.4.7).
+// labelled returns the hash of a label followed by a public key (WireGuard paper, sections 5.4.4
+// and 5.4.7).
 func labelled(label string, public PublicKey) [32]byte {
 	return blake2s.Sum256(append([]byte(label), public[:]...))
 }
@@ -88,13 +90,13 @@ func tokenRoot(cookie [macSize]byte) [macSize]byte {
 	return newMAC(cookie[:]).of([]byte(tokenLabel))
 }
 
-// bindToken returns the token: the root bound to an ephemeral public key.
+// bindToken returns the token: the MAC of an ephemeral public key under the key `root`.
 func bindToken(root [macSize]byte, ephemeral []byte) [macSize]byte {
 	return newMAC(root[:]).of(ephemeral)
 }
 
 // appendSource appends a packet's source in the form that the cookie covers: 16 bytes of address
-// and two of port. An IPv4 address and its IPv6-mapped form give the same bytes.
+// and two of port. An IPv4 address and its IPv4-mapped IPv6 form give the same bytes.
 func appendSource(b []byte, source netip.AddrPort) []byte {
 	addr := source.Addr().As16()
 	b = append(b, addr[:]...)

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// pair is two hosts: a initiates, b responds. One seed gives all of their randomness.
+// pair is two hosts: a initiates, b responds. All their random bytes come from one seed.
 type pair struct {
 	t            testing.TB
 	rng          io.Reader
@@ -102,15 +102,15 @@ func (p *pair) respond(in *handshake.Incoming, psk handshake.PSK) (handshake.Res
 	return r, msg
 }
 
-// accept does a responder's work on msg from source after the check of its MACs. It opens
-// the initiation and asks whether the hello is new.
+// accept does a responder's work on msg from `source` after the check of its MACs: it
+// decrypts the initiation, and checks whether the hello is new.
 func (p *pair) accept(msg []byte, source netip.AddrPort) (*handshake.Incoming, bool) {
 	p.t.Helper()
 	in := p.receive(msg)
 	return in, p.replayB.Accept(in.Hello, p.checkB.CheckToken(p.now, in, msg, source))
 }
 
-// cookie makes b answer msg from source with a cookie, and gives that to a.
+// cookie makes b reply to msg from `source` with a cookie, and passes the reply to a.
 func (p *pair) cookie(msg []byte, source netip.AddrPort) {
 	p.t.Helper()
 	reply := p.checkB.CookieReply(p.rng, p.now, msg, source)
@@ -122,8 +122,8 @@ func (p *pair) cookie(msg []byte, source netip.AddrPort) {
 	}
 }
 
-// wantAgree checks that the two results are the two ends of one session. Each end opens
-// the other's packets and not its own.
+// wantAgree checks that the two results are the two ends of one session: each end decrypts
+// the other's packets, but not its own.
 func wantAgree(t testing.TB, a, b handshake.Result) {
 	t.Helper()
 	if a.Cipher != b.Cipher || a.LocalIndex != b.RemoteIndex || a.RemoteIndex != b.LocalIndex || a.Initiator == b.Initiator {

@@ -10,8 +10,8 @@ import (
 // initiation's header follows the label.
 const prologueLabel = "srdtun handshake v2"
 
-// pskPlacement is the 2 in IKpsk2: the preshared key is mixed in at the end of the second
-// message.
+// pskPlacement is the 2 in IKpsk2: the preshared key is mixed into the keys at the end of the
+// second message.
 const pskPlacement = 2
 
 // suite is 25519_ChaChaPoly_BLAKE2s, which every handshake uses. Only data packets have a choice

@@ -8,9 +8,10 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// A clock that was once moved far ahead makes an initiation that is newer than all later
-// ones. A recording of it locks a key out of WireGuard for good (CVE-2021-46873). Here
-// the peer uses a token as often as it likes, and the recording stays refused.
+// If a clock was once far ahead, the initiation of that time has a later timestamp than all
+// that follow. In WireGuard, a replay of it locks the peer's key out for ever
+// (CVE-2021-46873). In srdtun the peer can always use a token, and the replayed initiation
+// is still refused.
 func TestClockOnceFarAhead(t *testing.T) {
 	p := newPair(t)
 	ahead := p.hello()
@@ -37,8 +38,8 @@ func TestClockOnceFarAhead(t *testing.T) {
 	}
 }
 
-// A cookie for one address is useless from another address (CVE-2025-13086 of OpenVPN: an
-// inverted comparison allowed it).
+// A cookie for one address is invalid in a packet from another address (in CVE-2025-13086
+// of OpenVPN an inverted comparison accepted it).
 func TestCookieOfAnotherAddress(t *testing.T) {
 	p := newPair(t)
 	_, msg := p.initiate(p.hello())
@@ -54,8 +55,8 @@ func TestCookieOfAnotherAddress(t *testing.T) {
 	}
 }
 
-// A message that does not open leaves the state as it was, so the true one still opens.
-// In CVE-2021-4239, flynn/noise counted a nonce for it.
+// A message that cannot be decrypted does not change the state, so the true message is
+// still accepted. In CVE-2021-4239, flynn/noise increased the nonce for such a message.
 func TestFalseResponsesSpoilNothing(t *testing.T) {
 	p := newPair(t)
 	attempt, msg := p.initiate(p.hello())

@@ -3,8 +3,8 @@ package handshake
 import "slices"
 
 // tokensPerSecret bounds the memory of used tokens, per peer and cookie secret. A peer that
-// rekeys every 120 s needs one or two tokens. If our responses are lost, a peer retries twice a
-// second for half a minute, which takes fewer than 64 tokens.
+// renews keys every 120 s needs one or two tokens. If our responses are lost, a peer tries
+// again twice a second for half a minute, which needs fewer than 64 tokens.
 const tokensPerSecret = 64
 
 // Replay decides for one peer whether a hello is new. The zero value of Replay has accepted no
@@ -12,7 +12,7 @@ const tokensPerSecret = 64
 type Replay struct {
 	newest Timestamp
 
-	secret uint64 // cookie secret of the tokens in used
+	secret uint64 // ID of the cookie secret of the tokens in `used`
 	used   [][macSize]byte
 }
 
@@ -31,8 +31,8 @@ func (r *Replay) Accept(h Hello, tokenOK bool) bool {
 	return true
 }
 
-// acceptToken clears the tokens of an earlier secret, because CheckToken accepts none of those
-// tokens any more.
+// acceptToken reports whether the token of h was not used before, and records it. It first
+// clears the tokens of an earlier secret, because CheckToken accepts none of them any more.
 func (r *Replay) acceptToken(h Hello) bool {
 	if h.secret != r.secret {
 		r.secret, r.used = h.secret, r.used[:0]
@@ -44,10 +44,10 @@ func (r *Replay) acceptToken(h Hello) bool {
 	return true
 }
 
-// NeedsCookie reports whether h, just refused by Accept, deserves a CookieReply, because its
-// sender may have a wrong clock or an old cookie. A copy of an accepted hello deserves no
-// CookieReply. When one initiation comes over many paths, all packets except the first are
-// copies of an accepted hello.
+// NeedsCookie reports whether the sender of h, which Accept has just refused, should get a
+// CookieReply, because it may have a wrong clock or an old cookie. For a copy of an accepted
+// hello the result is false. When one initiation arrives over many paths, all packets except
+// the first are such copies.
 func (r *Replay) NeedsCookie(h Hello) bool {
 	if h.Token != ([macSize]byte{}) {
 		return !slices.Contains(r.used, h.Token)

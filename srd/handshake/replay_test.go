@@ -44,8 +44,8 @@ func TestReplayedInitiation(t *testing.T) {
 	}
 }
 
-// One initiation comes over many paths: one copy counts, and the other copies cause no
-// cookies.
+// One initiation arrives over many paths: one copy is accepted, and the other copies cause
+// no cookie replies.
 func TestCopiesOverManyPaths(t *testing.T) {
 	p := newPair(t)
 	pathB := netip.MustParseAddrPort("198.51.100.1:40002")
@@ -72,7 +72,7 @@ func TestCopiesOverManyPaths(t *testing.T) {
 	send(msg, pathB, false, false)
 }
 
-// wrongClock makes b see a timestamp of today, and then sets a's clock back.
+// wrongClock makes b accept a timestamp of today, and then sets a's clock back.
 func wrongClock(t *testing.T) *pair {
 	p := newPair(t)
 	_, msg := p.initiate(p.hello())
@@ -118,7 +118,7 @@ func TestTokenWithAnOldClock(t *testing.T) {
 	}
 }
 
-// A recording keeps a token beyond the life of its secret; the responder does not.
+// A token in a recorded initiation is invalid after the life of its secret.
 func TestRecordedTokenUnderTheNextSecret(t *testing.T) {
 	p := wrongClock(t)
 	_, msg := p.initiate(p.hello())
@@ -143,8 +143,8 @@ func TestRecordedTokenUnderTheNextSecret(t *testing.T) {
 	}
 }
 
-// An attacker on the path can make a valid mac2, but that does not refresh an old
-// initiation. The token must fit the ephemeral key under the seal.
+// An attacker on the path can make a valid mac2, but this does not make an old initiation
+// valid. The token in the sealed hello must match the ephemeral key.
 func TestMAC2DoesNotRefreshAnOldInitiation(t *testing.T) {
 	p := newPair(t)
 	_, old := p.initiate(p.hello())
@@ -206,8 +206,8 @@ func TestTokensAreBounded(t *testing.T) {
 	}
 }
 
-// slowReplay is the obvious twin of Replay: it keeps all accepted hellos. The test below
-// stays under the bound of tokens.
+// slowReplay is a simple model of Replay: it stores all accepted hellos. The test below
+// stays below the bound of tokens.
 type slowReplay struct{ seen []handshake.Hello }
 
 func (s *slowReplay) accept(h handshake.Hello, tokenOK bool) bool {

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/crypto/blake2s"
 )
 
-// dataLabel separates the data keys from all other keys made from Noise's secrets.
+// dataLabel makes the data keys different from all other keys that are derived from Noise's
+// secrets.
 const dataLabel = "srdtun v2 data"
 
 // The last byte of the HKDF info is the direction.
@@ -18,8 +19,8 @@ const (
 	towardsInitiator = 2
 )
 
-// Result is a finished handshake. Each side gets at most one Result per attempt and makes at
-// most one session from it. A key with two packet counters would be broken.
+// Result is a finished handshake. Each side gets at most one Result for an attempt, and makes
+// at most one session from it. With two packet counters for one key, nonces would repeat.
 type Result struct {
 	Remote      PublicKey
 	LocalIndex  uint32 // index in the peer's data packets

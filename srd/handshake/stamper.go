@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Stamper adds the MACs to the packets for one remote public key. A Stamper keeps the last
-// cookie from the remote host.
+// Stamper adds the MACs to the packets for one remote public key. It stores the last cookie from
+// the remote host.
 type Stamper struct {
 	remote PublicKey
 	mac1   *mac
@@ -23,11 +23,11 @@ type Stamper struct {
 	received  mono.Time
 }
 
-// asksKept is the largest number of packets in flight to one peer: two initiations of ours, and
-// a response.
+// asksKept is the largest number of different handshake packets in flight to one peer: two
+// initiations and a response.
 const asksKept = 3
 
-// ask is a sent packet that a cookie reply may answer.
+// ask is a sent packet to which a cookie reply may come.
 type ask struct {
 	used  bool
 	index uint32 // its sender index
@@ -39,9 +39,9 @@ func NewStamper(remote PublicKey) *Stamper {
 	return &Stamper{remote: remote, mac1: mac1For(remote), seal: cookieSeal(remote)}
 }
 
-// ConsumeCookie takes the cookie from the cookie reply msg. A reply opens only if it answers one
-// of the last stamped packets. If two stamped packets have the reply's index, the newer packet
-// counts. ConsumeCookie returns ErrMalformed or ErrCookie.
+// ConsumeCookie takes the cookie from the cookie reply msg. A reply can be decrypted only if it
+// is the reply to one of the last stamped packets. If two of them have the reply's index, the
+// newer one counts. ConsumeCookie returns ErrMalformed or ErrCookie.
 func (s *Stamper) ConsumeCookie(now mono.Time, msg []byte) error {
 	if Kind(msg) != TypeCookie {
 		return ErrMalformed
@@ -59,7 +59,7 @@ func (s *Stamper) ConsumeCookie(now mono.Time, msg []byte) error {
 	return nil
 }
 
-// asked returns the stamped packet with a sender index, or nil.
+// asked returns the stamped packet with the given sender index, or nil.
 func (s *Stamper) asked(index uint32) *ask {
 	for i := range s.asks {
 		if a := &s.asks[i]; a.used && a.index == index {
@@ -69,8 +69,8 @@ func (s *Stamper) asked(index uint32) *ask {
 	return nil
 }
 
-// Expire forgets a cookie older than two minutes. Using an old cookie would only cost a round
-// trip, because the remote host answers with a new cookie.
+// Expire deletes a cookie older than two minutes. Using an old cookie would only cost a round
+// trip, because the remote host would reply with a new one.
 func (s *Stamper) Expire(now mono.Time) {
 	if s.hasCookie && now.Sub(s.received) >= cookieLife {
 		s.hasCookie, s.cookie = false, [macSize]byte{}
@@ -111,7 +111,8 @@ func (s *Stamper) vouch(msg []byte) {
 	}
 }
 
-// Restamp returns a copy of msg, a packet stamped before, with a mac2 by the newer cookie.
+// Restamp returns a copy of msg, a packet that was stamped before, with a mac2 under the present
+// cookie.
 func (s *Stamper) Restamp(msg []byte) []byte {
 	msg = bytes.Clone(msg)
 	s.vouch(msg)

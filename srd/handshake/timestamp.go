@@ -14,8 +14,8 @@ const TimestampSize = 12
 const tai64Epoch = 1<<62 + 10
 
 // Timestamp is a TAI64N label without leap seconds: eight bytes of seconds and four of
-// nanoseconds, big endian. So a later label is greater in a comparison byte by byte. The zero
-// value of Timestamp means "none" and is earlier than every label.
+// nanoseconds, big endian. So of two labels the later one is greater when their bytes are
+// compared. The zero value of Timestamp means "none" and is earlier than every label.
 type Timestamp [TimestampSize]byte
 
 // TimestampOf returns the label of t. Labels are in the order of their wall clock times. The

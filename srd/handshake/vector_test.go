@@ -10,7 +10,7 @@ import (
 	"github.com/flynn/noise"
 )
 
-// unhex is a byte string that JSON holds as hexadecimal digits.
+// unhex is a byte string that is encoded as hexadecimal digits in JSON.
 type unhex []byte
 
 func (u *unhex) UnmarshalText(text []byte) (err error) {
@@ -60,8 +60,8 @@ func staticOf(t *testing.T, private []byte) noise.DHKey {
 	return id.static
 }
 
-// TestVector pins the Noise library, as party sets it up, to a vector of the cacophony
-// library. The two share no code.
+// TestVector compares the Noise library, in the configuration of type party, with a test
+// vector of the cacophony library. The two libraries share no code.
 func TestVector(t *testing.T) {
 	v := loadVector(t)
 	a := vectorState(t, party{
@@ -110,7 +110,7 @@ func wantBytes(t *testing.T, what string, got, want []byte, err error) {
 	}
 }
 
-// The public keys in the vector come from the private ones, which also pins the key
+// The public keys in the vector must follow from the private ones, which also tests the key
 // derivation of Identity.
 func TestVectorPublicKey(t *testing.T) {
 	v := loadVector(t)
@@ -124,7 +124,7 @@ func TestHelloWithTimestampAndToken(t *testing.T) {
 	}
 }
 
-// A later version may send more behind the features; this one does not read it.
+// A later version may send more fields after the features; this version ignores them.
 func TestRestIsIgnored(t *testing.T) {
 	want := Hello{Token: [macSize]byte{1}, Incarnation: 2, Offers: 0xff, Features: 0x81}
 	b := want.appendTo(nil)

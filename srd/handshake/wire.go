@@ -22,7 +22,7 @@ const (
 	indexSize  = 4
 	nonceSize  = 24 // XChaCha20
 	protoSize  = 4  // protocol above the transport
-	spareSize  = 3  // room for limits of the peer; zero and ignored in version 2
+	spareSize  = 3  // reserved; zero and ignored in version 2
 
 	helloSize  = TimestampSize + macSize + 8 + 1 + protoSize + 1 + spareSize
 	answerSize = 8 + 1 + indexSize + protoSize + 1 + spareSize
@@ -46,16 +46,16 @@ const (
 	CookieSize     = cookieSealedAt + macSize + tagSize
 )
 
-// The next two constants do not compile if an answer is longer than the packet that it answers.
-// A longer answer would amplify traffic towards a forged source address.
+// The next two constants do not compile if a response or cookie reply is longer than the packet
+// that causes it. A longer one would amplify traffic towards a forged source address.
 const (
 	_ uint = InitiationSize - ResponseSize
 	_ uint = ResponseSize - CookieSize
 )
 
 // Kind returns TypeInitiation, TypeResponse or TypeCookie if msg has that type's version, length
-// and zero reserved bytes. Otherwise Kind returns 0, also for data packets, which do not belong
-// to this package. Other functions of this package do not check lengths.
+// and zero reserved bytes. Otherwise Kind returns 0; this includes data packets, which do not
+// belong to this package. Other functions of this package do not check lengths.
 func Kind(msg []byte) int {
 	if len(msg) < headerSize || msg[0]>>4 != Version || msg[1]|msg[2]|msg[3] != 0 {
 		return 0

@@ -12,8 +12,9 @@ const network = "srd"
 // Addr is the address of an endpoint: its public key. An Addr implements net.Addr.
 type Addr struct {
 	Key ep.PublicKey
-	// At is the UDP address and port at which the endpoint may be. If At is invalid, packets go
-	// to the address from which the endpoint sends. String leaves At out.
+	// At is the UDP address and port at which the endpoint may be reachable. If At is invalid,
+	// packets are sent to the address from which the endpoint sends. The result of String does
+	// not contain At.
 	At netip.AddrPort
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// bufferMost bounds the bytes that Write has taken and that are not sent yet.
+// bufferMost bounds the number of unsent bytes that Write has accepted.
 const bufferMost = 256 << 10
 
 // errReset means that the peer has no such stream, or has reset it.
@@ -34,18 +34,18 @@ type conn struct {
 	changed chan struct{} // closed at the next change of these fields; nil: no call waits for it
 	in      inbound
 	out     outbound
-	at      uint64 // offset of out
+	at      uint64 // offset of the first byte of `out`
 	allowed uint64 // offset up to which the peer lets this end send
-	flight  int    // frames of data that are not answered yet
-	telling bool   // a window frame is not answered yet
-	ending  bool   // no more data is written; an end frame follows the data
-	ended   bool   // the end frame is sent
+	flight  int    // number of unacknowledged data frames
+	telling bool   // a window frame is unacknowledged
+	ending  bool   // Write is over; an end frame follows the data
+	ended   bool   // the end frame was sent
 	gone    bool   // the end frame was accepted
 	closed  bool   // Close was called
 	opened  bool   // the peer has accepted the stream
-	quiet   bool   // no frame has come since keepAlive last checked
+	quiet   bool   // no frame has arrived since keepAlive last checked
 	stopped bool   // the peer has stopped reading
-	err     error  // why the stream is broken
+	err     error  // error that ended the stream
 }
 
 func newConn(s *Streams, key streamKey, h *ep.Handle) *conn {
@@ -195,11 +195,12 @@ func (c *conn) wake() {
 // over reports whether the stream has ended at this end. The caller holds conn.mu.
 func (c *conn) over() bool { return c.closed && (c.err != nil || c.gone && c.flight == 0) }
 
-// send sends a frame of the stream to the peer. The handle has enough slots for all unanswered
-// frames. The caller holds conn.mu.
+// send sends a frame of the stream to the peer. The handle has enough slots for all
+// unacknowledged frames. The caller holds conn.mu.
 func (c *conn) send(kind byte, value uint64, data []byte) { c.sendFrame(kind, value, data, false) }
 
-// sendFrame is like send, but if `more` is true, the frame may wait for the next frame.
+// sendFrame is like send, but if `more` is true, the endpoint may delay the frame until the
+// next one.
 func (c *conn) sendFrame(kind byte, value uint64, data []byte, more bool) {
 	f := frame{kind: kind, opener: c.key.ours, id: c.key.id, value: value, data: data}
 	if err := c.of.send(c.handle, &f, ep.SendOptions{Context: uint64(kind), More: more}); err != nil {
@@ -237,11 +238,11 @@ func (c *conn) pump() {
 		c.send(frameEnd, c.at, nil)
 	}
 	if c.flight == 0 && c.out.len() == 0 {
-		c.out = outbound{} // an idle stream holds no memory
+		c.out = outbound{} // an idle stream occupies no memory
 	}
 }
 
-// tell sends the peer a larger window, with one unanswered window frame at a time. The caller
+// tell sends the peer a larger window, if no other window frame is unacknowledged. The caller
 // holds conn.mu.
 func (c *conn) tell() {
 	if upto, worth := c.in.open(); worth && !c.telling && c.err == nil {
@@ -269,14 +270,14 @@ func (c *conn) sent(kind byte, s ep.Status) {
 	}
 }
 
-// more sends the frames for which earlier results have made room.
+// more sends the frames that may be sent now that earlier ones were acknowledged.
 func (c *conn) more() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pump()
 }
 
-// got handles a frame of the peer. If the frame breaks the protocol, got() returns false.
+// got handles a frame from the peer. If the frame breaks the protocol, got() returns false.
 func (c *conn) got(f *frame) (ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -284,7 +285,7 @@ func (c *conn) got(f *frame) (ok bool) {
 	switch f.kind {
 	case frameData:
 		if ok = c.in.add(f.value, f.data); c.closed {
-			c.in.read = c.in.ready // no call reads these bytes
+			c.in.read = c.in.ready // no call will read these bytes
 		}
 	case frameEnd:
 		ok = c.in.finish(f.value)

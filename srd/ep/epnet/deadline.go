@@ -20,7 +20,7 @@ func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timer != nil && !d.timer.Stop() {
-		<-d.wait() // the old timer is closing it
+		<-d.wait() // the old timer has expired and closes it
 	}
 	d.timer = nil
 	if passed(d.wait()) {

@@ -20,6 +20,6 @@
 //
 // Only a data frame has bytes after its header. The peer answers an open frame with a window
 // frame or a reset. The opener sends no other frame before the peer's answer. Each end may send
-// 512 KiB before it receives the first window frame. Each end has at most 64 unanswered data
-// frames. The answer to a frame of an unknown stream is a reset.
+// 512 KiB before it receives the first window frame. Each end has at most 64 unacknowledged
+// data frames. The answer to a frame of an unknown stream is a reset.
 package epnet

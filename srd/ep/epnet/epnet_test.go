@@ -41,7 +41,7 @@ func local(e *ep.Endpoint) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), e.Port())
 }
 
-// pair returns two ends, of which a may call b. stop closes both.
+// pair returns two ends; a may open streams to b. The function stop() closes both.
 func pair() (a, b *epnet.Streams, dial func(context.Context) (net.Conn, error), stop func(), err error) {
 	x, err := endpoint(ep.Config{})
 	if err != nil {
@@ -61,7 +61,7 @@ func pair() (a, b *epnet.Streams, dial func(context.Context) (net.Conn, error), 
 	return a, b, dial, func() { a.Close(); b.Close() }, nil
 }
 
-// A stream is a net.Conn, by the tests of golang.org/x/net, from either end.
+// A stream passes the tests of golang.org/x/net for a net.Conn, from either end.
 func TestConn(t *testing.T) {
 	for name, swap := range map[string]bool{"dialed": false, "accepted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func joined(t *testing.T) (c1, c2 net.Conn) {
 	return c1, c2
 }
 
-// One direction ends and the other goes on, as with TCP.
+// One direction of a stream may end before the other, as with TCP.
 func TestHalfClose(t *testing.T) {
 	c1, c2 := joined(t)
 	c1.SetDeadline(time.Now().Add(time.Minute))
@@ -140,8 +140,8 @@ func TestPeerReadsNoMore(t *testing.T) {
 	}
 }
 
-// Without a listener, and after it has closed, a stream is refused. Streams that were
-// accepted go on.
+// Without a listener, and after it was closed, a stream is refused. Accepted streams
+// continue.
 func TestListener(t *testing.T) {
 	ctx := background(t)
 	_, b, dial, stop, err := pair()
@@ -176,7 +176,8 @@ func TestListener(t *testing.T) {
 	}
 }
 
-// A peer that is not there ends a Dial, by its context or by the endpoint's patience.
+// If the peer does not respond, Dial ends when its context ends, or after
+// Config.Unresponsive.
 func TestDialNobody(t *testing.T) {
 	e, err := endpoint(ep.Config{Unresponsive: 200 * time.Millisecond})
 	must(t, err)
@@ -194,7 +195,7 @@ func TestDialNobody(t *testing.T) {
 	}
 }
 
-// Many streams at once carry their own bytes each.
+// The bytes of many concurrent streams are not mixed up.
 func TestManyStreams(t *testing.T) {
 	ctx := background(t)
 	_, b, dial, stop, err := pair()

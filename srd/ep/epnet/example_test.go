@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/ep/epnet"
 )
 
-// A web server and its client, over many paths and without TLS: the keys say who speaks.
+// A web server and its client use many paths, and no TLS: the keys authenticate both ends.
 func Example() {
 	web, _ := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: "web/1"})
 	browser, _ := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: "web/1"})
@@ -46,7 +46,7 @@ func Example() {
 	// Output: hello /world <nil>
 }
 
-// Datagrams go to an Addr, and come from one.
+// Datagrams are sent to an Addr, and have an Addr as their source.
 func ExamplePackets() {
 	x, _ := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: "datagrams/1"})
 	y, _ := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: "datagrams/1"})

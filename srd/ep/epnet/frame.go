@@ -25,7 +25,8 @@ const (
 	// window is the number of bytes that a stream's receiver buffers for its program, about the
 	// bandwidth-delay product of 200 Mbit/s and 20 ms.
 	window = 512 << 10
-	// flightMost bounds the unanswered data frames: a window of full frames.
+	// flightMost is the largest number of unacknowledged data frames of a stream. So many full
+	// frames are as large as the window.
 	flightMost = 64
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// The package comment has this layout.
+// The layout of a frame is that in the package comment.
 func TestFrameGolden(t *testing.T) {
 	f := frame{kind: frameData, opener: true, id: 258, value: 1 << 40, data: []byte("srd")}
 	want := append([]byte{0x82, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 1, 0, 0, 0, 0, 0}, "srd"...)
@@ -30,8 +30,8 @@ func TestFrameGolden(t *testing.T) {
 	}
 }
 
-// In any order, bytes come to the program in their order, and the ring stays within the
-// window.
+// Whatever the order of the frames, the program gets the bytes in order, and the ring is at
+// most as large as the window.
 func TestInbound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOfN(rapid.Byte(), 1, 3000).Draw(t, "bytes")
@@ -64,7 +64,7 @@ func TestInbound(t *testing.T) {
 	})
 }
 
-// What no honest peer sends is refused, and takes no memory beyond the window.
+// Frames that no honest peer sends are refused, and occupy no memory beyond the window.
 func TestLiesInFrames(t *testing.T) {
 	type step struct {
 		at   uint64
@@ -103,7 +103,7 @@ func TestLiesInFrames(t *testing.T) {
 	}
 }
 
-// foe is an endpoint that speaks frames by itself, with a listener to speak to.
+// foe is an endpoint that sends arbitrary frames, and the listener that it attacks.
 type foe struct {
 	t *testing.T
 	e *ep.Endpoint
@@ -166,7 +166,7 @@ func (f *foe) hear() frame {
 	return g
 }
 
-// A peer opens streams without end. It has as many as it may, and the rest is refused.
+// A peer opens any number of streams. Streams above the limit are refused.
 func TestOpenFlood(t *testing.T) {
 	f := newFoe(t)
 	const n = 2 * streamsMost
@@ -190,8 +190,8 @@ func TestOpenFlood(t *testing.T) {
 	}
 }
 
-// Frames of unknown streams and broken frames are counted. A lie about one stream ends that
-// stream, and no other.
+// Frames of unknown streams and malformed frames are counted. An invalid frame of one
+// stream ends that stream, and no other.
 func TestLiesEndOneStream(t *testing.T) {
 	f := newFoe(t)
 	for id := range uint64(2) {
@@ -207,7 +207,7 @@ func TestLiesEndOneStream(t *testing.T) {
 	if g := f.hear(); g.kind != frameReset || g.id != 0 {
 		t.Errorf("a lie: %+v", g)
 	}
-	f.say((&frame{kind: frameReset, opener: false, id: 9}).append(nil)) // no answer to that
+	f.say((&frame{kind: frameReset, opener: false, id: 9}).append(nil)) // a reset gets no answer
 	f.say((&frame{kind: frameData, opener: true, id: 1, data: []byte("fine")}).append(nil))
 	for range 2 {
 		c, err := f.l.Accept()

@@ -2,16 +2,16 @@ package epnet
 
 import "slices"
 
-// inbound puts the received bytes of a stream in order, in a ring of at most window bytes. The
+// inbound reassembles the received bytes of a stream in a ring of at most `window` bytes. The
 // type inbound is not safe for concurrent use.
 type inbound struct {
 	ring  []byte // its length is a power of two
 	read  uint64 // offset up to which the program has taken bytes
 	ready uint64 // offset up to which all bytes have arrived
-	spans []span // bytes beyond ready, in order, with gaps between them
+	spans []span // received ranges beyond ready, in order, with gaps between them
 	ended bool
-	end   uint64 // length of the stream, if ended
-	told  uint64 // window that was sent to the peer
+	end   uint64 // length of the stream, if `ended` is true
+	told  uint64 // end of the window that was last sent to the peer
 }
 
 // span is a range of received bytes.
@@ -20,15 +20,16 @@ type span struct{ from, to uint64 }
 // ringFirst is the initial length of a ring, in bytes. Most streams carry few bytes.
 const ringFirst = 4 << 10
 
-// add adds bytes at an offset. For bytes beyond the window or the end, received before, or with
-// too many gaps, add() returns false. An honest peer never sends bytes that add() refuses.
+// add adds bytes at an offset. It returns false for bytes beyond the window or the end, for
+// bytes that were received before, and if there are too many gaps. An honest peer never sends
+// such bytes.
 func (in *inbound) add(at uint64, data []byte) bool {
 	to := at + uint64(len(data))
 	if to < at || to > max(in.told, window) || in.ended && to > in.end {
 		return false
 	}
 	if at < in.ready {
-		return false // each frame comes only once
+		return false // each frame arrives only once
 	}
 	in.grow(to)
 	for n := 0; n < len(data); {
@@ -57,8 +58,8 @@ func (in *inbound) grow(to uint64) {
 	in.ring = ring
 }
 
-// note adds a span. If no gap is left before the first span, note() advances the field ready to
-// its end.
+// note adds a span. If no gap is left before the first span, note() advances `ready` to its
+// end.
 func (in *inbound) note(s span) {
 	i, _ := slices.BinarySearchFunc(in.spans, s.from, func(x span, from uint64) int {
 		switch {
@@ -104,7 +105,8 @@ func (in *inbound) take(b []byte) (n int) {
 // done reports whether the program has taken all bytes of the stream.
 func (in *inbound) done() bool { return in.ended && in.read == in.end }
 
-// open returns the new window for the peer, and whether the window grew enough for a frame.
+// open returns the new end of the window for the peer, and whether it has advanced enough to
+// send a window frame.
 func (in *inbound) open() (upto uint64, worth bool) {
 	upto = in.read + window
 	return upto, !in.ended && upto >= max(in.told, window)+window/4

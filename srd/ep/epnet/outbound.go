@@ -1,15 +1,15 @@
 package epnet
 
-// outbound holds the bytes that Write has taken and that are not sent yet, at most bufferMost.
-// The zero value of outbound is empty. The type outbound is not safe for concurrent use.
+// outbound holds the unsent bytes that Write has accepted, at most bufferMost. The zero value
+// of outbound is empty. The type outbound is not safe for concurrent use.
 type outbound struct {
 	b    []byte
-	head int // bytes of b that were sent
+	head int // number of sent bytes at the beginning of b
 }
 
 func (o *outbound) len() int { return len(o.b) - o.head }
 
-// add appends bytes. Before it takes more memory, add reuses the space of sent bytes.
+// add appends bytes. It reuses the space of sent bytes before it allocates more memory.
 func (o *outbound) add(data []byte) {
 	if o.head > 0 && len(o.b)+len(data) > cap(o.b) {
 		o.b = o.b[:copy(o.b, o.b[o.head:])]

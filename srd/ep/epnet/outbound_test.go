@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Bytes leave in the order in which they came, and what was sent takes no memory.
+// Bytes are removed in the order in which they were added, and sent bytes occupy no memory.
 func TestOutbound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var o outbound

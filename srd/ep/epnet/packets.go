@@ -14,10 +14,10 @@ import (
 const (
 	// packetMost is the longest datagram in bytes, as with UDP over IPv4.
 	packetMost = 65_507
-	// packetReceives is how many datagrams wait here for ReadFrom. Further datagrams wait at
-	// their senders.
+	// packetReceives is the number of received datagrams that may wait for ReadFrom. Further
+	// datagrams wait at their senders.
 	packetReceives = 64
-	// defaultLifetime is how long a datagram is worth sending by default.
+	// defaultLifetime is the default time for which a datagram is sent or sent again.
 	defaultLifetime = time.Second
 )
 
@@ -38,8 +38,8 @@ type Packets struct {
 }
 
 // NewPackets takes over an endpoint's receives and completion queues. The endpoint's
-// Config.ReceiveDepth must be at least 64. A lifetime of 0 means one second. A negative lifetime
-// means that a datagram is worth sending as long as the peer responds.
+// Config.ReceiveDepth must be at least 64. A lifetime of 0 means one second. With a negative
+// lifetime, a datagram is sent again as long as the peer responds.
 func NewPackets(e *ep.Endpoint, lifetime time.Duration) (*Packets, error) {
 	if lifetime == 0 {
 		lifetime = defaultLifetime
@@ -71,7 +71,7 @@ func (p *Packets) complete() {
 func (p *Packets) Lost() uint64 { return p.lost.Load() }
 
 // ReadFrom implements net.PacketConn. The returned address is an Addr. A datagram that is longer
-// than b is cut, as with UDP.
+// than b is truncated, as with UDP.
 func (p *Packets) ReadFrom(b []byte) (n int, addr net.Addr, err error) {
 	ctx := p.reading.ctx()
 	for {
@@ -93,7 +93,7 @@ func (p *Packets) ReadFrom(b []byte) (n int, addr net.Addr, err error) {
 }
 
 // WriteTo implements net.PacketConn. The parameter addr must be an Addr. WriteTo waits while too
-// many datagrams to that peer are unanswered.
+// many datagrams to that peer are unacknowledged.
 func (p *Packets) WriteTo(b []byte, addr net.Addr) (n int, err error) {
 	to, ok := addr.(Addr)
 	if !ok {
@@ -138,7 +138,7 @@ func (p *Packets) opError(op string, addr net.Addr, err error) error {
 	return &net.OpError{Op: op, Net: network, Source: p.LocalAddr(), Addr: addr, Err: err}
 }
 
-// Close closes the endpoint and flushes unanswered datagrams.
+// Close closes the endpoint and flushes unacknowledged datagrams.
 func (p *Packets) Close() error {
 	select {
 	case <-p.done:

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// receives is how many frames may wait for the goroutine that handles them.
+	// receives is the number of received frames that may wait for the goroutine that handles them.
 	receives = 256
 	// backlogMost bounds the streams that wait for Accept.
 	backlogMost = 128
-	// streamsMost bounds the streams that one peer has opened. The windows of 128 streams take
+	// streamsMost bounds the streams that one peer has opened. The windows of 128 streams occupy
 	// 64 MiB.
 	streamsMost = 128
 	// defaultKeepAlive equals the keep-alive interval of TCP connections in package net.
@@ -103,9 +103,9 @@ func (s *Streams) Close() error {
 	return err
 }
 
-// Dial opens a stream to a peer, which must be listening. Without addresses, packets go to the
-// address from which the peer sends. Dial returns an error of ep.Endpoint.Send, the ep.Status
-// for an unreachable peer, ErrRefused, or the error of ctx.
+// Dial opens a stream to a peer, which must be listening. Without addresses, packets are sent
+// to the address from which the peer sends. Dial returns an error of ep.Endpoint.Send, the
+// ep.Status for an unreachable peer, ErrRefused, or the error of ctx.
 func (s *Streams) Dial(ctx context.Context, key ep.PublicKey, addrs ...netip.AddrPort) (net.Conn, error) {
 	h, err := s.e.Handle(key, addrs...)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Streams) add(c *conn) {
 	}
 }
 
-// forget removes a stream that has ended. The unanswered frames of the stream are flushed.
+// forget removes a stream that has ended. Its unacknowledged frames are flushed.
 func (s *Streams) forget(c *conn) {
 	s.mu.Lock()
 	if s.streams[c.key] == c {
@@ -237,7 +237,7 @@ func (s *Streams) handle(from ep.PublicKey, b []byte) {
 	s.mu.Unlock()
 }
 
-// settle forgets a stream if it has ended.
+// settle removes a stream if it has ended.
 func (s *Streams) settle(c *conn) {
 	c.mu.Lock()
 	over := c.over()
@@ -247,8 +247,8 @@ func (s *Streams) settle(c *conn) {
 	}
 }
 
-// accept makes a stream that a peer opens. If no listener accepts the stream, accept() returns
-// false. The caller holds Streams.mu.
+// accept makes the stream for an open frame of a peer. If no listener accepts the stream,
+// accept() returns false. The caller holds Streams.mu.
 func (s *Streams) accept(key streamKey) bool {
 	if s.listener == nil || s.opened[key.peer] >= streamsMost || len(s.backlog) == backlogMost {
 		return false
@@ -322,8 +322,8 @@ func (s *Streams) complete() {
 	}
 }
 
-// keepAlive sends a frame to each peer whose stream was silent. A peer that died without notice
-// would otherwise keep its readers waiting.
+// keepAlive sends a frame on each stream without a frame since the last check. Otherwise
+// readers would wait for ever for a peer that failed silently.
 func (s *Streams) keepAlive() {
 	tick := time.NewTicker(defaultKeepAlive)
 	defer tick.Stop()
