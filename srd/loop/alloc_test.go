@@ -11,13 +11,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// frugal is an app that allocates nothing: it sends one payload over and over and counts
-// arrivals.
+// frugal is an app that allocates no memory: it sends the same payload again and again, and
+// counts the messages that arrive.
 type frugal struct {
 	srd.OneFlow
 	data []byte
-	left int // to send
-	want int // to come
+	left int // messages to send
+	want int // messages still to arrive
 	done chan struct{}
 }
 
@@ -41,8 +41,8 @@ func (a *frugal) Deadline() mono.Time { return mono.Never }
 func (a *frugal) Advance(mono.Time)   {}
 func (a *frugal) Flush() bool         { return false }
 
-// carry sends n messages from one frugal app to another and returns the allocations of
-// the whole process meanwhile.
+// carry sends n messages from one frugal app to another, and returns the number of
+// allocations of the whole process during this time.
 func carry(t testing.TB, from, to *host, n int) (allocations uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -65,23 +65,23 @@ func carry(t testing.TB, from, to *host, n int) (allocations uint64) {
 	return after.Mallocs - before.Mallocs
 }
 
-// mostAllocations bounds the allocations of a run: growing tables, trains that the
-// collector took from the pool, and the test's own. One allocation for each train would
-// be twenty times as many.
+// mostAllocations bounds the allocations of a run, for each message: those of growing
+// tables, of trains that the garbage collector removed from the pool, and of the test
+// itself. One allocation for each train would be twenty times as many.
 const mostAllocations = 1.0 / 1000
 
-// In a long run no message, packet, acknowledgement, train or timer allocates, from one
-// driver to the other. The race detector makes sync.Pool forget at random, so this file
+// In a long run between two drivers, no message, packet, acknowledgement, train or timer
+// allocates memory. Under the race detector sync.Pool drops objects at random, so this file
 // is not built with it.
 func TestDriverDoesNotAllocate(t *testing.T) {
-	const run = 300_000 // so many that growing tables weigh little
+	const run = 300_000 // so many that growing tables hardly count
 	x, y := newHosts(t, 1)
 	for _, h := range []*host{x, y} {
 		h.peer.Lock()
 		h.peer.app = &frugal{data: make([]byte, 1000), done: make(chan struct{}, 1)}
 		h.peer.Unlock()
 	}
-	carry(t, x, y, run) // tables grow
+	carry(t, x, y, run) // lets the tables grow
 	n := carry(t, x, y, run)
 	t.Logf("%d allocations for %d messages", n, run)
 	if float64(n) > mostAllocations*run {

@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// clockEvery is the interval between checks for a suspension of the machine. A check makes a
-	// system call and costs ten times as much as reading the monotonic clock.
+	// clockEvery is the interval between checks whether the machine was suspended. A check makes a
+	// system call, and takes ten times as long as reading the monotonic clock.
 	clockEvery = 100 * time.Millisecond
 	// clockLeast is the shortest suspension that counts. The boot clock and the monotonic clock
 	// are read one after the other, so they differ a little even without a suspension.
 	clockLeast = 10 * time.Millisecond
-	// clockFirst is a clock's first time. clockFirst is not zero, because zero means "no time".
+	// clockFirst is a clock's first time. It is not zero, because zero means "no time".
 	clockFirst = mono.Time(1)
 )
 
 // clock is monotonic and, unlike Go's monotonic clock, counts suspended time. The peers' clocks
-// run on while this host is suspended. So a suspension must not prolong the life of keys. After
-// a suspension the clock may lag for clockEvery.
+// continue while this host is suspended, so a suspension must not prolong the life of keys.
+// After a suspension the clock may lag for up to clockEvery.
 type clock struct {
 	start  time.Time
 	boot   func() int64 // nanoseconds of CLOCK_BOOTTIME
-	base   int64        // the same at start
+	base   int64        // CLOCK_BOOTTIME at the start
 	asleep atomic.Int64 // nanoseconds of suspension since the start
-	looked atomic.Int64 // last check, nanoseconds since the start
+	looked atomic.Int64 // time of the last check, in nanoseconds since the start
 	wall   wallClock
 
 	// both reads the wall clock, and then the monotonic time since start.
@@ -46,13 +46,12 @@ func (c *clock) begin(boot func() int64) {
 
 func (c *clock) now() mono.Time { return c.after(time.Since(c.start)) }
 
-// after returns the time at an offset from the start.
+// after returns the clock's time for a monotonic time since the start.
 func (c *clock) after(since time.Duration) mono.Time {
 	return clockFirst.Add(since + time.Duration(c.asleep.Load()))
 }
 
-// look adds the time of a suspension to the clock. A worker calls the method look() after each
-// wake-up.
+// look adds the time of a suspension to the clock. A worker calls look() after each wake-up.
 func (c *clock) look() {
 	since, looked := int64(time.Since(c.start)), c.looked.Load()
 	if since-looked < int64(clockEvery) || !c.looked.CompareAndSwap(looked, since) {

@@ -10,8 +10,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// After a suspension longer than keys live, a machine makes new keys before it seals a
-// packet, and all messages arrive. For the other end the same time has passed.
+// After a suspension longer than the life of keys, a host gets new keys before it seals a
+// packet, and all messages arrive. The clock of the other end advanced during the
+// suspension.
 func TestSuspension(t *testing.T) {
 	const asleep = time.Hour
 	a, b := newHosts(t, 1)
@@ -53,8 +54,8 @@ func (h *host) rouse() {
 	}
 }
 
-// For any readings of the two clocks, time neither goes back nor runs ahead of the time
-// that passed.
+// For any readings of the two clocks, the clock never goes back, and never advances by more
+// than the elapsed time.
 func TestClockIsNeverAhead(t *testing.T) {
 	var c clock
 	off := time.Duration(0)

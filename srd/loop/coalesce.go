@@ -10,26 +10,26 @@ import (
 const (
 	// coalesceSpan is the time over which the load is measured.
 	coalesceSpan = time.Millisecond
-	// coalesceLeast is the load, in bytes per span, above which waiting pays: 130 Mbit/s. A
-	// program that alternates requests and answers stays far below this load, however fast the
-	// program is.
+	// coalesceLeast is the load, in bytes per coalesceSpan, above which waiting saves work: 130
+	// Mbit/s. A program that alternates requests and answers stays far below this load, however
+	// fast it is.
 	coalesceLeast = 16 << 10
-	// coalesceEnough, half a long burst, is the average number of bytes in a round above which
-	// no wait is needed.
+	// coalesceEnough is the mean number of bytes in a round above which no wait is needed: half of
+	// a long train.
 	coalesceEnough = 32 << 10
 	// coalesceFor is the length of the wait. The kernel adds its timer slack of 50 us. A link of
 	// 100 Mbit/s takes 120 us for one packet.
 	coalesceFor = 50 * time.Microsecond
 )
 
-// coalescer decides whether to wait a moment before the next round. Several slow links together
-// deliver tens of thousands of packets a second, one by one. Without a wait, each packet would
-// cost a wake-up, and half of the packets would wake a sleeping processor. With four links of
-// 100 Mbit/s the wake-ups used a seventh of all processor time. Network cards have a similar
-// mechanism, called adaptive interrupt moderation.
+// coalescer decides whether to wait for coalesceFor before the next round. Several slow links
+// together deliver tens of thousands of packets a second, one by one. Without a wait, each
+// packet would cost a wake-up, and half of the packets would wake a sleeping processor. With
+// four links of 100 Mbit/s the wake-ups used a seventh of all processor time. Network cards have
+// a similar mechanism, called adaptive interrupt moderation.
 type coalescer struct {
 	since         mono.Time
-	bytes, rounds int // since then; rounds that received packets
+	bytes, rounds int // received bytes, and rounds with received packets, since then
 	some          bool
 	left          bool // a socket still holds packets, so the next round need not wait for packets
 	on            bool

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// play plays n rounds of equal bytes. It returns how many of the last hundred ended with
-// a wait.
+// play simulates n rounds with equal numbers of bytes. It returns how many of the last
+// hundred ended with a wait.
 func (c *coalescer) play(n, bytes int, apart time.Duration) (waits int) {
 	now := mono.Time(time.Second)
 	for i := range n {
@@ -41,7 +41,7 @@ func TestCoalescing(t *testing.T) {
 	}
 }
 
-// Reading answers from the device in between makes no train short.
+// Rounds that only read from the device do not count in the mean number of received bytes.
 func TestCoalescingCountsWhatIsReceived(t *testing.T) {
 	c, now := new(coalescer), mono.Time(time.Second)
 	for i := range 3000 {
@@ -55,7 +55,7 @@ func TestCoalescingCountsWhatIsReceived(t *testing.T) {
 	}
 }
 
-// The end of a load is noticed: the first packet after a rest is served at once.
+// The end of a load is detected: the first packet after a pause is handled at once.
 func TestCoalescingEnds(t *testing.T) {
 	c := new(coalescer)
 	if c.play(1000, 1500, 30*time.Microsecond) == 0 {

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The cost of one train with as many threads at each end as -cpu says, and what they wait
-// for each other:
+// BenchmarkCores measures the cost of one train, with as many threads at each end as -cpu
+// says, and how long the threads wait for each other's locks:
 //
 //	go test ./srd/loop -run '^$' -bench Cores -cpu 1,2,4,8 -mutexprofile mutex.out
 //
-// Both ends are in this process. Threads beyond the number of processors take turns. The
-// receiving end is the busier one.
+// Both ends are in this process. If there are more threads than processors, they take
+// turns. The receiving end has more work.
 func BenchmarkCores(b *testing.B) {
 	const size, warm = 1300, 50_000
 	x, y := newHosts(b, runtime.GOMAXPROCS(0))

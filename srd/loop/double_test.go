@@ -16,9 +16,9 @@ import (
 
 var handshakes = flag.Int("handshakes", 1000, "how many TestNoDoubleSessions makes")
 
-// Two workers at once get the same handshake packets, each packet several times. In any
-// mix of their steps, an initiation makes one session, and so does a response. A second
-// session with the same keys would use the same nonces again.
+// Two workers get the same handshake packets at the same time, each packet several times.
+// In any interleaving of their steps, an initiation leads to one session, and so does a
+// response. A second session with the same keys would use the same nonces again.
 func TestNoDoubleSessions(t *testing.T) {
 	a, b := &host{TB: t}, &host{TB: t}
 	for i, h := range []*host{a, b} {
@@ -38,7 +38,7 @@ func TestNoDoubleSessions(t *testing.T) {
 	doubles := 0
 	for n := range *handshakes {
 		if n%50 == 0 {
-			// The budget for handshakes is another matter.
+			// The limits of handshakes must not affect this test.
 			a.rested()
 			b.rested()
 		}
@@ -64,13 +64,13 @@ func TestNoDoubleSessions(t *testing.T) {
 	}
 }
 
-// rested gives h an endpoint with a full budget.
+// rested gives h a new endpoint, with unused handshake limits.
 func (h *host) rested() {
 	h.loop.endpoint = srd.NewEndpoint(h.id, rand.Reader)
 	h.loop.endpoint.Prefer(h.loop.table.known)
 }
 
-// out returns the next handshake packet of a kind from h.
+// out returns the next handshake packet of the given kind from h.
 func (h *host) out(kind int) (b []byte) {
 	h.Helper()
 	t := srd.NewTrain()
@@ -87,7 +87,7 @@ func (h *host) out(kind int) (b []byte) {
 	return b
 }
 
-// both hands a packet to both workers, several times each.
+// both passes a packet to both workers, several times each.
 func (h *host) both(b []byte) {
 	local := netip.MustParseAddr("127.0.0.1")
 	t := srd.Tuple{Local: srd.UplinkOf(local, 0), Remote: netip.AddrPortFrom(local, h.bank.Socket(0).Port)}
@@ -105,7 +105,7 @@ func (h *host) both(b []byte) {
 	end.Wait()
 }
 
-// keys returns the number of keys with an index.
+// keys returns the number of receiver indices with keys.
 func (h *host) keys() (n int) {
 	for _, e := range h.loop.table.index {
 		if e.keys != nil {
@@ -115,7 +115,7 @@ func (h *host) keys() (n int) {
 	return n
 }
 
-// The endpoint learns where peers are, and forgets removed ones.
+// The endpoint knows the addresses of peers, until the peers are removed.
 func TestAddressesOfPeersAreKnown(t *testing.T) {
 	a, b := newHosts(t, 1)
 	local := netip.MustParseAddr("127.0.0.1")

@@ -13,8 +13,9 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// In a round a socket gives one train of any length, or a bounded number of single
-// packets, as from networks that merge none. With one packet each would cost a round.
+// In a round the worker takes one train of any length from a socket, or a bounded number of
+// single packets, as they arrive if nothing merges them. If it took only one packet, each
+// packet would cost a round.
 func TestDrain(t *testing.T) {
 	const size = 100
 	var from, bank *udp.Bank
@@ -32,11 +33,11 @@ func TestDrain(t *testing.T) {
 	l, err := New(Config{Bank: bank, Endpoint: srd.NewEndpoint(h.id, rand.Reader), Workers: 1})
 	must(t, err)
 	defer l.close()
-	// The kernel would refuse packets of no session.
+	// Without this, the kernel's filter would drop packets of no session.
 	must(t, unix.SetsockoptInt(bank.Socket(0).FDs()[0], unix.SOL_SOCKET, unix.SO_DETACH_FILTER, 0))
 	w, sender := l.workers[0], udp.NewSender(from, new(udp.SendStats))
 	to := srd.Tuple{Remote: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), bank.Socket(0).Port)}
-	packet := append([]byte{0x24}, make([]byte, size-1)...) // of a session that does not exist
+	packet := append([]byte{0x24}, make([]byte, size-1)...) // a packet of a session that does not exist
 	send := func(packets int) {
 		sender.Send(&srd.Train{Tuple: to, Size: size, Buf: bytes.Repeat(packet, packets)})
 	}
@@ -47,7 +48,7 @@ func TestDrain(t *testing.T) {
 		send(20)
 	}
 	send(1)
-	// An empty datagram is no packet.
+	// An empty datagram does not count as a packet.
 	must(t, unix.Sendto(from.Socket(0).FDs()[0], nil, 0, &unix.SockaddrInet4{Port: int(to.Remote.Port()), Addr: to.Remote.Addr().As4()}))
 	send(1)
 	for i, want := range []uint64{socketPackets, 3 + 20, 20, 1, 1, 0} {

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// The whole way of one peer's messages between two drivers on the loopback device, with
-// one and two threads at each end. With -cpu 1,2 it shows the gain from a second
-// processor. The two ends share one processor, or have one each; or both threads of the
-// busier end run.
+// BenchmarkDriver measures the whole way of one peer's messages between two drivers on the
+// loopback device, with one and with two threads at each end. With -cpu 1,2 it shows the
+// gain from a second processor: either the two ends share one processor or have one each,
+// or both threads of the busier end run at the same time.
 func BenchmarkDriver(b *testing.B) {
 	const size, warm = 1300, 50_000
 	for _, workers := range []int{1, 2} {

@@ -12,35 +12,36 @@ import (
 )
 
 const (
-	// floodSpan is the time over which strangers' packets are counted during a flood.
+	// floodSpan is the period over which packets of strangers (senders without a session) are
+	// counted during a flood.
 	floodSpan = 250 * time.Millisecond
-	// floodMost is the number of initiations that a socket accepts in a span: 4,000 a second.
-	// Initiations arrive one by one, not in trains. In a virtual machine, a single packet costs
-	// a wake-up and three system calls: 12 to 25 us. So 4,000 initiations a second take up to a
-	// tenth of a processor.
+	// floodMost is the number of initiations that a socket accepts in a floodSpan: 4,000 a second.
+	// Initiations arrive one by one, not in trains. In a virtual machine, a single packet costs a
+	// wake-up and three system calls: 12 to 25 us. So 4,000 initiations a second take up to a tenth
+	// of a processor.
 	//
-	// If all peers of a hub send initiations at once, each of its sockets gets fewer than 4,000
-	// a second. If 100,000 initiations a second arrive, one in 32 passes. A peer sends eight
-	// copies of an initiation, and at least one of them passes with a probability of 22 %. The
-	// reply to an initiation contains a cookie, and all initiations with that cookie pass.
+	// If all peers of a hub send initiations at once, each of its sockets gets fewer than 4,000 a
+	// second. If 100,000 initiations a second arrive, one in 32 passes. A peer sends eight copies
+	// of an initiation, and at least one of them passes with a probability of 22 %. The reply
+	// contains a cookie, and initiations with a cookie's MAC have a share of their own.
 	//
-	// In addition, a socket accepts floodMost other packets in merged trains in a span. If fewer
-	// than floodMost such packets arrive, the kernel's filter lets all trains pass.
+	// In addition, a socket accepts floodMost foreign packets in merged trains in a floodSpan. If
+	// fewer arrive, the kernel's filter lets all trains pass.
 	floodMost = 1000
-	// thinnest bounds the share of dropped packets: at least one in thinnest packets passes.
+	// thinnest bounds the share of dropped packets: at least one of thinnest packets passes.
 	thinnest = 1 << 12
-	// floodPause is a wait after a round with only strangers' packets, during a flood. The
-	// worker waits only if no peer had work for floodQuiet. After the wait, a round takes
-	// several of the packets at once, which halves their cost on an idle host. The wait delays a
-	// peer's first packet by at most floodPause.
+	// floodPause is the wait after a round with only strangers' packets, during a flood. The worker
+	// waits only if no peer had work for floodQuiet. After the wait, a round handles several of
+	// these packets at once, which halves their cost on an idle host. The wait delays a peer's
+	// first packet by at most floodPause.
 	floodPause = time.Millisecond
 	floodQuiet = 10 * time.Millisecond
 )
 
-// floods limits the packets that the kernel's filter cannot distinguish from peers' packets. If
-// a socket gets too many strangers' packets, floods makes the kernel drop a part of them.
-// Handling all strangers' packets would take the time that peers with sessions need. The kernel
-// drops no packets of sessions, and no packets at other sockets.
+// floods limits the strangers' packets that the kernel's filter cannot distinguish from peers'
+// packets. If a socket gets too many of them, floods makes the kernel drop a part. Handling all
+// of them would take the time that peers with sessions need. The kernel drops no packets of
+// sessions, and no packets at other sockets.
 type floods struct {
 	bank   *udp.Bank
 	of     []flood // one for each socket
@@ -52,12 +53,12 @@ type floods struct {
 // flood counts the packets that passed at one socket since the last check.
 type flood struct {
 	initiations atomic.Uint32
-	cookies     atomic.Uint32 // initiations with a second MAC
-	trained     atomic.Uint32 // packets of no session, in trains
+	cookies     atomic.Uint32 // number of initiations with a second MAC
+	trained     atomic.Uint32 // number of packets of no session, in trains
 	shares      udp.Shares    // only the method watch() uses them
 }
 
-// all has the shares outside a flood: every packet passes.
+// all has the shares without a flood: every packet passes.
 var all = udp.Shares{Initiations: 1, Cookies: 1, Trains: 1}
 
 func newFloods(bank *udp.Bank) *floods {
@@ -79,7 +80,7 @@ func (f *floods) count(n *atomic.Uint32, more uint32) {
 	}
 }
 
-// watch adjusts the shares until ctx ends. Outside a flood, watch sleeps.
+// watch adjusts the shares until ctx ends. Without a flood, it sleeps.
 func (f *floods) watch(ctx context.Context) {
 	for {
 		select {
@@ -92,7 +93,7 @@ func (f *floods) watch(ctx context.Context) {
 		for calm := f.adapt(); !calm; calm = f.adapt() {
 			select {
 			case <-time.After(floodSpan):
-			case <-f.begun: // more packets passed than the last share allows
+			case <-f.begun: // more packets passed than the last shares should allow
 			case <-ctx.Done():
 				return
 			}
@@ -100,8 +101,8 @@ func (f *floods) watch(ctx context.Context) {
 	}
 }
 
-// adapt sets every socket's shares according to the packets that passed since the last call, and
-// reports whether all packets pass at all sockets.
+// adapt sets every socket's shares according to the packets that passed since the last call. It
+// reports whether all packets now pass at all sockets.
 func (f *floods) adapt() (calm bool) {
 	span := max(time.Since(f.looked), time.Millisecond)
 	f.looked = time.Now()
@@ -123,14 +124,14 @@ func (f *floods) adapt() (calm bool) {
 	return calm
 }
 
-// thin returns the share of packets that pass in the next span, as one in n. The parameter
-// `passed` is the number of packets that passed in the last span.
+// thin returns n, if one in n packets should pass in the next span. The parameter `passed` is
+// the number of packets that passed in the last span.
 func thin(passed, share uint32, span time.Duration) uint32 {
 	offered, next := float64(passed)*float64(share)*float64(floodSpan)/float64(span), uint32(1)
 	for offered > float64(next)*floodMost && next < thinnest {
 		next *= 2
 	}
-	// The rate of passing packets at most doubles. So an attacker who pauses does not begin
+	// The rate of passing packets at most doubles. So after a pause an attacker does not begin
 	// again without a limit.
 	return max(next, share/2)
 }
@@ -157,7 +158,7 @@ func (w *worker) stranger(t srd.Tuple, b []byte, train bool) {
 }
 
 // lone reports whether, during a flood, only strangers' packets have arrived for floodQuiet. The
-// worker calls the method lone() at the end of a round.
+// worker calls lone() at the end of a round.
 func (w *worker) lone(now mono.Time) bool {
 	if w.useful {
 		w.useful, w.used = false, now
@@ -165,7 +166,7 @@ func (w *worker) lone(now mono.Time) bool {
 	return w.taken > 0 && w.loop.floods.on.Load() && now.Sub(w.used) >= floodQuiet
 }
 
-// none counts packets that belong to no session, if they arrived in a train.
+// none counts packets of no session that arrived in a train.
 func (w *worker) none(sock uint16, packets uint32, train bool) {
 	if f := w.loop.floods; train {
 		f.count(&f.of[sock].trained, packets)

@@ -30,8 +30,8 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// Only the flooded socket thins out its packets. Some time after the flood all packets
-// pass again.
+// Only at the flooded socket does the filter drop a part of the packets. Some time after
+// the flood all packets pass again.
 func TestFloodIsThinnedOut(t *testing.T) {
 	var bank *udp.Bank
 	netspace.New(t).Must(t, func() (err error) { bank, err = udp.Open(udp.Config{Ports: 2}); return err })
@@ -80,8 +80,8 @@ func TestFloodIsThinnedOut(t *testing.T) {
 	}
 }
 
-// Only in a flood, and only if no peer had work for a while, do strangers' packets
-// gather.
+// The worker waits for more strangers' packets only in a flood, and only if no peer had
+// work for some time.
 func TestPauseInFlood(t *testing.T) {
 	const now = mono.Time(time.Second)
 	for _, k := range []struct {

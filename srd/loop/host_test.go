@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience ends a test that hangs.
+// patience is the time after which a test that hangs is ended.
 const patience = 20 * time.Second
 
 // host is one loop with one connection.
@@ -36,24 +36,24 @@ type host struct {
 	app  *app
 	id   *handshake.Identity
 
-	inside  atomic.Bool  // datagrams came to an inner address of the application
-	resumed atomic.Int64 // when the process resumed after a stop
+	inside  atomic.Bool  // datagrams arrived at an inner address of the application
+	resumed atomic.Int64 // when the process resumed after being stopped
 	stopped atomic.Pointer[stop]
-	asleep  atomic.Int64 // suspended time of the machine, nanoseconds
+	asleep  atomic.Int64 // time for which the machine was suspended, in nanoseconds
 }
 
-// app sends numbered messages and hands on received ones. Its fields are under the
-// connection's lock, except got.
+// app sends numbered messages and passes on received ones. The connection's lock protects
+// its fields, except got.
 type app struct {
 	srd.OneFlow
-	next, last uint32 // to send: next up to last, exclusive
-	size       int    // of the messages sent
+	next, last uint32 // numbers of the messages to send: from next up to last-1
+	size       int    // size of sent messages
 	fresh      []uint32
 	restarts   int
 	stale      []uint32      // messages of fresh that the driver marked as stale
 	changed    chan struct{} // signals a possible change
 	peer       *Peer
-	got        []uint32 // belongs to Flush until it stops
+	got        []uint32 // only Flush uses it until the loop stops
 }
 
 func (a *app) Pull(now mono.Time, max int) (srd.Message, bool) {
@@ -102,8 +102,8 @@ func (a *app) Flush() bool {
 	return any
 }
 
-// newHosts returns two hosts in one namespace, with sockets on its loopback device. Their
-// loops run until the test ends and leave nothing behind.
+// newHosts returns two hosts in one network namespace, with sockets on its loopback device.
+// Their loops run until the test ends, which checks for leaks.
 func newHosts(t testing.TB, workers int) (a, b *host) {
 	t.Helper()
 	before := descriptors(t)
@@ -136,7 +136,7 @@ func (h *host) identify(key byte) {
 	}
 }
 
-// run starts the loop, with a connection to other. stop ends it.
+// run starts the loop, with a connection to `other`. The function stop() ends it.
 func (h *host) run(other *host, workers int) (stop func()) {
 	var err error
 	h.loop, err = New(Config{
@@ -168,7 +168,7 @@ func (h *host) run(other *host, workers int) (stop func()) {
 	}
 }
 
-// connectTo adds a connection to other, which does not begin a handshake.
+// connectTo adds a connection to `other`, without beginning a handshake.
 func (h *host) connectTo(other *host) {
 	h.peer = h.accept(other, h.app)
 	h.app.peer = h.peer
@@ -182,7 +182,7 @@ func (h *host) connectTo(other *host) {
 	})
 }
 
-// accept adds a connection for app, which other may begin.
+// accept adds a connection for `app`, whose handshake `other` begins.
 func (h *host) accept(other *host, app App) *Peer {
 	return h.loop.Add(srd.New(srd.Config{
 		Identity: h.id, Remote: other.id.Public(), Offers: handshake.Hardware(), Incarnation: uint64(time.Now().UnixNano()),
@@ -201,7 +201,7 @@ func (h *host) send(n uint32) {
 	h.peer.Kick()
 }
 
-// await returns when f, called with the connection locked, is true.
+// await returns when the function f returns true. The connection is locked while f runs.
 func (h *host) await(what string, f func(now mono.Time, c *srd.Conn) bool) {
 	h.Helper()
 	limit := time.After(patience)
@@ -219,7 +219,7 @@ func (h *host) await(what string, f func(now mono.Time, c *srd.Conn) bool) {
 	}
 }
 
-// stop stops a process: its worker halts just before it reads.
+// stop is a simulated stop of a process: its worker waits just before it reads.
 type stop struct {
 	once          sync.Once
 	reached, over chan struct{}
@@ -239,7 +239,7 @@ func (h *host) resume(s *stop) {
 	close(s.over)
 }
 
-// awaitSent waits until n messages are in trains that the sockets got.
+// awaitSent waits until n messages are in trains that were sent.
 func (h *host) awaitSent(n uint64) {
 	h.Helper()
 	h.await("messages to be sent", func(_ mono.Time, c *srd.Conn) bool {
@@ -252,14 +252,14 @@ func (h *host) awaitSent(n uint64) {
 	})
 }
 
-// idle reports whether all trains so far are sent. The peer is locked.
+// idle reports whether all trains that were built so far are sent. The peer is locked.
 func (l *lane) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sent == l.built
 }
 
-// awaitAll waits for messages 0 to n-1, each once.
+// awaitAll waits until messages 0 to n-1 have arrived, each once.
 func (h *host) awaitAll(n uint32) {
 	h.Helper()
 	h.await("messages", func(mono.Time, *srd.Conn) bool { return len(h.app.got) >= int(n) })

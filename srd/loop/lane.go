@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// trainAge is the age above which a train is dropped. Even a busy machine keeps a thread from
-// its processor for a much shorter time. So a train older than trainAge was built before a stop
-// of the process. Most applications have repeated their requests since the stop.
+// trainAge is the age above which a train is dropped. Even on a busy machine, a thread waits for
+// its processor for a much shorter time. So an older train was built before the process was
+// stopped. Most applications have repeated their requests since then.
 const trainAge = 2 * time.Second
 
 // outgoing is a train that is being sealed and sent.
@@ -19,11 +19,11 @@ type outgoing struct {
 	lane   *lane
 	number uint64 // in the lane
 	built  mono.Time
-	recall uint32 // number of calls of Peer.Recall before it was built
+	recall uint32 // number of calls of Peer.Recall before the train was built
 }
 
 // lane sends the trains of one socket in the order in which they were built, whichever threads
-// seal them. The other end would take packets that overtake each other on a path for loss. A
+// seal them. The other end would detect losses if packets overtook each other on a path. A
 // thread does not wait for another thread's train, but leaves its own sealed train for the other
 // thread to send.
 type lane struct {
@@ -31,14 +31,14 @@ type lane struct {
 
 	mu      sync.Mutex
 	sent    uint64
-	waiting []*outgoing     // sealed trains after one that is not sent yet
+	waiting []*outgoing     // sealed trains behind one that is not sent yet
 	room    sync.Cond       // signals room in waiting
-	out     func(*outgoing) // sends the train whose number equals the field sent
+	out     func(*outgoing) // sends the train whose number is equal to `sent`
 }
 
-// laneLimit bounds the trains that wait in a lane to a few for each possible worker. A thread
-// with one more train waits until the lane has room. Without laneLimit, the threads would fill
-// all memory with trains while one thread is stopped in a send.
+// laneLimit bounds the number of trains that wait in a lane. A thread with one more train waits
+// until the lane has room. Without laneLimit, the other threads would fill all memory with
+// trains while one thread is delayed in a send.
 const laneLimit = 16
 
 func newLane(out func(*outgoing)) *lane {
@@ -47,7 +47,7 @@ func newLane(out func(*outgoing)) *lane {
 	return l
 }
 
-// send sends o and the trains that waited for o, and puts them into the pool `done`. If an
+// send sends o and the trains that waited for it, and puts them into the pool `done`. If an
 // earlier train is not sent yet, send() leaves o in the lane instead.
 func (l *lane) send(o *outgoing, done *sync.Pool) {
 	l.mu.Lock()

@@ -20,7 +20,8 @@ func recorded() (*lane, *[]uint64) {
 	return newLane(func(o *outgoing) { *sent = append(*sent, binary.BigEndian.Uint64(o.train.Buf)) }), sent
 }
 
-// wantOrder checks that trains 0 to n-1 left in order and nothing stayed behind.
+// wantOrder checks that trains 0 to n-1 were sent in order, and that none is left in the
+// lane.
 func wantOrder(t *testing.T, l *lane, sent []uint64, n int) {
 	t.Helper()
 	if len(sent) != n || len(l.waiting) != 0 {
@@ -33,7 +34,7 @@ func wantOrder(t *testing.T, l *lane, sent []uint64, n int) {
 	}
 }
 
-// Trains that are sealed too early wait for earlier trains. The thread with the first
+// Trains that are sealed before earlier ones wait in the lane. The thread with the first
 // train sends them all.
 func TestLaneKeepsOrder(t *testing.T) {
 	l, sent := recorded()
@@ -66,7 +67,7 @@ func TestLaneUnderThreads(t *testing.T) {
 				o := l.build(next)
 				next++
 				mu.Unlock()
-				for range rng.IntN(300) { // seals
+				for range rng.IntN(300) { // simulates sealing
 					_ = rng.Uint64()
 				}
 				l.send(o, done)
@@ -82,7 +83,7 @@ func TestLaneUnderThreads(t *testing.T) {
 	wantOrder(t, l, *sent, threads*each)
 }
 
-// A thread with a train too many waits until there is room.
+// A thread with one train too many waits until there is room.
 func TestLaneIsBounded(t *testing.T) {
 	l, sent := recorded()
 	for n := range uint64(laneLimit) {

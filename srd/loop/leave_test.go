@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// After Leave a peer is told and gets nothing more, but its packets on the way still
-// open.
+// After Leave the peer has got a CLOSE and gets no more packets, but its packets in flight
+// are still decrypted.
 func TestLeaveKeepsTheKeysUntilRemove(t *testing.T) {
 	a, b := newHosts(t, 1)
 	a.send(1)

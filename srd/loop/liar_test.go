@@ -13,10 +13,10 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// liar is a peer with an ordinary session, which then sends any packets under its keys.
+// liar is a peer with a regular session that sends arbitrary packets under its keys.
 type liar struct {
 	sender *udp.Sender
-	train  *srd.Train // of its connection: it holds the keys and the receiver index
+	train  *srd.Train // a train of its connection, with the keys and the receiver index
 	index  [4]byte
 	pn     uint64
 	number uint32
@@ -26,7 +26,7 @@ type liar struct {
 func newLiar(h *host) *liar {
 	l := &liar{sender: udp.NewSender(h.bank, new(udp.SendStats)), train: srd.NewTrain()}
 	h.await("a packet of data", func(now mono.Time, c *srd.Conn) bool {
-		h.app.last++ // one more message
+		h.app.last++ // one more message to send
 		if !c.Next(now, l.train, h.app) {
 			return false
 		}
@@ -53,7 +53,7 @@ func (l *liar) send(frames []byte) {
 	l.sender.Send(l.train)
 }
 
-// messages returns frames of n messages of a byte.
+// messages returns the frames of n messages of one byte.
 func (l *liar) messages(n int) (b []byte) {
 	for range n {
 		b = append(b, 1, 0, 1)
@@ -64,7 +64,7 @@ func (l *liar) messages(n int) (b []byte) {
 	return b
 }
 
-// costly is an app that needs long for a packet.
+// costly is an app that takes a long time for each packet.
 type costly struct {
 	app
 	each  time.Duration
@@ -80,13 +80,13 @@ func (a *costly) Advance(mono.Time) {
 	}
 }
 
-// A peer whose packets take longer than their spacing does not keep another peer waiting,
-// though both send to one socket.
+// A peer whose packets arrive faster than they can be handled does not delay another peer,
+// although both send to one socket.
 func TestPeersAreServedInTurns(t *testing.T) {
 	a, b, c := &host{TB: t}, &host{TB: t}, &host{TB: t}
 	netspace.New(t).Must(t, func() (err error) {
 		for i, h := range []*host{a, b, c} {
-			h.identify(byte(8 * (i + 1))) // the lowest three bits do not count
+			h.identify(byte(8 * (i + 1))) // X25519 ignores the lowest three bits of the key
 			if h.bank, err = udp.Open(udp.Config{Ports: 1}); err != nil {
 				return err
 			}

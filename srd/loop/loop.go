@@ -22,7 +22,7 @@ type App interface {
 	srd.Source
 	// Deliver handles a message, whose payload is valid only until Deliver returns.
 	Deliver(now mono.Time, m *srd.Message)
-	// Restarted reports that the peer lost its state, so partly received data is void.
+	// Restarted reports that the peer has lost its state, so partly received data must be dropped.
 	Restarted(now mono.Time)
 	// Backlog reports whether Pull would return a message.
 	Backlog() bool
@@ -30,9 +30,8 @@ type App interface {
 	// call of Advance.
 	Advance(now mono.Time)
 	Deadline() mono.Time
-	// Flush passes on the data that Deliver and Advance have prepared. Flush reports whether
-	// there was any data. Several goroutines call Flush at once, without the peer's lock (see
-	// Outlet).
+	// Flush passes on the data that Deliver and Advance have prepared, and reports whether there
+	// was any. Several goroutines may call Flush at once, without the peer's lock (see Outlet).
 	Flush() bool
 }
 
@@ -41,8 +40,8 @@ type App interface {
 type Input interface {
 	// FD returns a descriptor that is readable while there is data.
 	FD() int
-	// Serve reads a bounded amount of data without waiting. Serve calls the function touch() for
-	// each peer to which Serve gave work. The argument `urgent` is true for data so small that a
+	// Serve reads a bounded amount of data without waiting, and calls the function touch() for
+	// each peer to which it gave work. The argument `urgent` is true for data so small that a
 	// program may be waiting for the answer. An error ends the loop, and Serve is not called
 	// again.
 	Serve(touch func(p *Peer, urgent bool)) error
@@ -54,21 +53,22 @@ type Config struct {
 	Endpoint *srd.Endpoint
 	Workers  int     // threads
 	Inputs   []Input // divided among the threads
-	// Inner reports whether a local address is one of the application's inner addresses. A path
-	// to an inner address would lead through the tunnel itself. Workers call Inner for each
-	// datagram, at any time. A nil Inner means that there are no inner addresses.
+	// Inner reports whether a local address is one of the application's inner addresses. Datagrams
+	// to such an address are dropped, because a path to it would lead through the tunnel itself.
+	// Workers call Inner for each datagram, at any time. A nil Inner means that there are no inner
+	// addresses.
 	Inner func(netip.Addr) bool
 	// Barred reports whether the application must not use an uplink. Datagrams to a barred uplink
-	// are dropped, because any answer would leave from that uplink. Workers call Barred for each
+	// are dropped, because any reply would be sent from that uplink. Workers call Barred for each
 	// datagram, at any time. A nil Barred means that no uplink is barred.
 	Barred func(srd.Uplink) bool
-	// Leaves reports whether packets may leave from an uplink now. Between the building and the
-	// sending of a train, a thread may lose its processor, and the host may lose the uplink.
-	// Threads call Leaves for each train, at any time. A nil Leaves means that packets may leave
-	// from all uplinks.
+	// Leaves reports whether packets may leave from an uplink now. After a thread has built a
+	// train and before it sends it, the thread may lose its processor, and the host may lose the
+	// uplink. Threads call Leaves for each train, at any time. A nil Leaves means that packets may
+	// leave from all uplinks.
 	Leaves func(srd.Uplink) bool
-	// Alive returns the time at which the process last resumed after a long stop, or 0 if it
-	// never stopped. A worker calls Alive whenever it runs. Messages that waited in the sockets
+	// Alive returns the time at which the process last resumed after it was stopped for long, or 0
+	// if it never was. A worker calls Alive whenever it runs. Messages that waited in the sockets
 	// during a stop are delivered as stale. If Alive is nil, stops are ignored.
 	Alive func(now mono.Time) (resumed mono.Time)
 }
@@ -88,7 +88,7 @@ type Loop struct {
 
 	floods  *floods
 	workers []*worker
-	turn    atomic.Uint32 // counts peers, to assign them to workers in turn
+	turn    atomic.Uint32 // number of assigned peers: peers are assigned to the workers in turn
 	outs    sync.Pool     // of *outgoing
 
 	Sends udp.SendStats
@@ -100,13 +100,13 @@ type Loop struct {
 type Drops struct {
 	UnknownType  atomic.Uint64 // not packets of this protocol version
 	UnknownIndex atomic.Uint64 // data packets of no session
-	Forged       atomic.Uint64 // data packets that do not open
-	Closed       atomic.Uint64 // for a peer that was removed meanwhile
-	OutOfTurn    atomic.Uint64 // packets of a peer that needs more than its share of a worker's time
+	Forged       atomic.Uint64 // data packets that cannot be decrypted
+	Closed       atomic.Uint64 // packets for a peer that was removed in the meantime
+	OutOfTurn    atomic.Uint64 // packets of a peer with a full backlog, because it uses more than its share of a worker's time
 	Inner        atomic.Uint64 // datagrams to an inner address of the application
 	Barred       atomic.Uint64 // datagrams to a barred local address
-	Withheld     atomic.Uint64 // packets from a local address that was taken away since they were built
-	PathClosed   atomic.Uint64 // packets on a path that was closed since they were built
+	Withheld     atomic.Uint64 // packets from a local address that was removed after they were built
+	PathClosed   atomic.Uint64 // packets on a path that was closed after they were built
 	Stopped      atomic.Uint64 // trains built before the process was stopped
 }
 
@@ -156,7 +156,7 @@ func (l *Loop) Join() error {
 // zero, because zero means "no time".
 func (l *Loop) Now() mono.Time { return l.clock.now() }
 
-// HostDelay returns how late the loop handles due work, for srd.Config: the largest delay of all
+// HostDelay returns the lateness of this host for srd.Config: the greatest lateness of all
 // workers.
 func (l *Loop) HostDelay() time.Duration {
 	d := int64(0)
@@ -192,8 +192,8 @@ func (l *Loop) Run(ctx context.Context) error {
 	return distinct(errs)
 }
 
-// distinct joins errors without repeating a text. For instance, all workers fail
-// alike if the device is missing.
+// distinct joins errors without repeating a text. For example, all workers fail with the same
+// error if the device is missing.
 func distinct(errs []error) error {
 	var all []error
 	for _, err := range errs {
@@ -229,15 +229,15 @@ func (l *Loop) Remove(p *Peer) {
 }
 
 // Leave notifies a peer that the session ends. The connection still receives the packets that
-// the peer sent before the notification arrived. After Leave, the connection answers no
-// handshakes, because the next process of this host does. Call Remove after Leave.
+// the peer sent before the notification arrived. After Leave, the connection does not respond
+// to handshakes, because the next process of this host does. Call Remove after Leave.
 func (l *Loop) Leave(p *Peer) {
 	l.part(p, func() { p.left = true }, (*srd.Conn).Farewell)
 }
 
-// part removes a connection from the endpoint and sends the closing packet that the function
-// bye() makes. A second call of part() sends no packet. The peer is locked while the function
-// note() runs.
+// part removes a connection from the endpoint, and sends the packet with a CLOSE that the
+// function bye() makes. A second call of part() sends no packet. The peer is locked while the
+// function note() runs.
 func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Train) bool) {
 	l.endLock.Lock()
 	l.endpoint.Remove(p.conn)
@@ -282,7 +282,7 @@ func (l *Loop) EndpointDrops() [srd.NumEndpointReasons]uint64 {
 	return l.endpoint.Drops
 }
 
-// Refused returns the last refused sender for each drop reason of the endpoint.
+// Refused returns the last sender of a dropped packet, for each drop reason of the endpoint.
 func (l *Loop) Refused() [srd.NumEndpointReasons]srd.Refusal {
 	l.endLock.Lock()
 	defer l.endLock.Unlock()

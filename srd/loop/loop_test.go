@@ -31,7 +31,7 @@ func TestMessagesBothWays(t *testing.T) {
 	}
 }
 
-// dropped adds up all drops of the driver and the endpoint.
+// dropped returns the sum of all drops of the driver and the endpoint.
 func (h *host) dropped() (n uint64) {
 	d := &h.loop.Drops
 	n = d.UnknownIndex.Load() + d.Forged.Load() + d.Closed.Load() + d.UnknownType.Load() + h.bank.Refused() + h.loop.Recvs.Truncated.Load()
@@ -43,7 +43,7 @@ func (h *host) dropped() (n uint64) {
 	return n + h.peer.Conn().Stats().Drops[srd.DropSlot]
 }
 
-// Both ends begin at once, and several goroutines kick each.
+// Both ends begin to send at the same time, and several goroutines call Kick at each end.
 func TestManySenders(t *testing.T) {
 	a, b := newHosts(t, 2)
 	var wg sync.WaitGroup
@@ -74,14 +74,14 @@ func TestRemoveTellsThePeer(t *testing.T) {
 	if a.peer.place >= 0 {
 		t.Error("its timer is still set")
 	}
-	// The next connection is another incarnation, so messages come again.
+	// The next connection has another incarnation, so message numbers restart.
 	a.app = &app{size: 1000, changed: make(chan struct{}, 1)}
 	a.connectTo(b)
 	a.send(2)
 	b.await("messages of the next", func(mono.Time, *srd.Conn) bool { return len(b.app.got) == 3 && b.app.restarts > 0 })
 }
 
-// A connection is removed while others use it.
+// A connection is removed while other goroutines use it.
 func TestRemoveUnderLoad(t *testing.T) {
 	a, b := newHosts(t, 2)
 	a.send(1000)
@@ -104,7 +104,7 @@ func TestRemoveUnderLoad(t *testing.T) {
 	}
 }
 
-// Garbage at a port is counted, and the session goes on.
+// Invalid packets at a port are counted, and the session continues.
 func TestGarbage(t *testing.T) {
 	a, b := newHosts(t, 1)
 	a.send(1)
@@ -113,7 +113,7 @@ func TestGarbage(t *testing.T) {
 	before := b.dropped()
 	sent := throw(t, a, b)
 	a.send(999)
-	b.awaitAll(1000) // they came through the same socket, so the flood before them is read
+	b.awaitAll(1000) // they arrive at the same socket, so the invalid packets before them were read
 	b.loop.table.mu.RLock()
 	n := len(b.loop.table.index)
 	b.loop.table.mu.RUnlock()
@@ -125,8 +125,8 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// throw sends datagrams of all invalid kinds to b from a's first socket, so that they
-// share a tuple. It returns their number.
+// throw sends invalid datagrams of all kinds to b from a's first socket, so that they have
+// the tuple of a path. It returns their number.
 func throw(t *testing.T, a, b *host) (sent uint64) {
 	r := rand.New(rand.NewPCG(1, 1))
 	local := netip.MustParseAddr("127.0.0.1")
@@ -138,13 +138,13 @@ func throw(t *testing.T, a, b *host) (sent uint64) {
 			p[j] = byte(r.Uint32())
 		}
 		switch i % 4 {
-		case 0: // data of no session
+		case 0: // a data packet of no session
 			p = append(make([]byte, wire.Overhead), p...)
 			wire.Header{Index: index + 1}.Put(p)
-		case 1: // data of this session that does not open, of any slot
+		case 1: // a data packet of this session that cannot be decrypted, in any slot
 			p = append(make([]byte, wire.Overhead), p...)
 			wire.Header{Index: index, Slot: uint16(r.Uint32()), PN: 1<<20 + r.Uint64N(1<<20)}.Put(p)
-		case 2: // handshakes
+		case 2: // a handshake packet
 			if p = append(p, make([]byte, handshake.InitiationSize)...); i%8 == 2 {
 				p = p[:handshake.InitiationSize]
 			}

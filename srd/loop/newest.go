@@ -6,10 +6,10 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// newest holds the highest packet number of each path slot of a peer. Nearly all packets have a
-// number above the highest one so far. So one comparison without the peer's lock proves most
-// packets new. A replayed packet for which the method beyond() returns true costs only a
-// decryption, because Handle then rejects the packet. The zero value of newest has recorded no
+// newest stores the highest packet number of each path slot of a peer. Nearly all packets have
+// a number above the highest one so far, so for most packets a comparison without the peer's
+// lock shows that they are new. If beyond() returns true for a replayed packet, this costs only
+// a decryption, because Handle rejects the packet. The zero value of newest has recorded no
 // packet.
 type newest struct {
 	slots atomic.Pointer[[steer.MaxPaths + 1]atomic.Uint64] // highest number + 1; 0: none
@@ -33,5 +33,5 @@ func (v *newest) saw(slot uint16, pn uint64) {
 	}
 }
 
-// forget prepares for a new process of the peer, whose packet numbers begin at zero.
+// forget deletes all numbers, because a new process of the peer begins at packet number zero.
 func (v *newest) forget() { v.slots.Store(nil) }

@@ -6,14 +6,14 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Only a number above all of its slot is new without a look.
+// Without the exact check, only a number above all numbers of its slot counts as new.
 func TestNewest(t *testing.T) {
 	var v newest
 	if v.beyond(3, 100) {
 		t.Error("new, although nothing is known")
 	}
 	v.saw(3, 100)
-	v.saw(3, 40) // late
+	v.saw(3, 40) // a late packet
 	v.saw(steer.MaxPaths+1, 7)
 	for _, c := range []struct {
 		slot uint16

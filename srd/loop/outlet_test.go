@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// When the last goroutine is done, all data has been handed on, by one goroutine at a
-// time and in order.
+// When the last goroutine is done, all data was passed on, by one goroutine at a time and
+// in order.
 func TestOutletLeavesNothing(t *testing.T) {
 	const threads, each = 4, 2000
 	var o Outlet
@@ -54,7 +54,7 @@ func TestOutletTellsWhetherAnythingWasDone(t *testing.T) {
 	}
 }
 
-// enter starts a Run with an f that waits for its release, and returns once f runs.
+// enter starts a Run whose f waits for its release, and returns when f runs.
 func enter(o *Outlet) (let chan<- bool, over <-chan int) {
 	in, out, done := make(chan bool, roundsMost+1), make(chan bool), make(chan int, 1)
 	go func() {
@@ -70,7 +70,8 @@ func enter(o *Outlet) (let chan<- bool, over <-chan int) {
 	return out, done
 }
 
-// A goroutine that finds another at work leaves, unless the argument `full` is true.
+// Run returns at once if another goroutine passes on data, unless the argument `full` is
+// true.
 func TestOutletThatIsFullMakesWait(t *testing.T) {
 	var o Outlet
 	let, over := enter(&o)
@@ -93,12 +94,12 @@ func TestOutletThatIsFullMakesWait(t *testing.T) {
 	<-over
 }
 
-// No goroutine serves others for ever.
+// No goroutine passes on the data of others for ever.
 func TestOutletRelievesWhoIsAtIt(t *testing.T) {
 	var o Outlet
 	let, over := enter(&o)
 	for n := int32(1); n < roundsMost; n++ {
-		o.Run(false, nil) // asks the other for one more round
+		o.Run(false, nil) // requests one more round of the other
 		let <- true
 		for o.rounds.Load() == n {
 			time.Sleep(time.Millisecond)

@@ -20,16 +20,16 @@ type Peer struct {
 	conn    *srd.Conn
 	app     App
 	removed bool
-	left    bool    // the peer knows that the session ends: nothing more is sent
+	left    bool    // a CLOSE was sent to the peer: no more packets are sent
 	lanes   []*lane // one for each socket; nil before first use
 	carried Carried
 
 	newest  newest
-	turns   []turn        // one for each worker, which alone uses it
-	touched atomic.Uint32 // a bit for each worker that touched the peer
-	recalls atomic.Uint32 // calls of Recall
+	turns   []turn        // one for each worker; no other worker uses it
+	touched atomic.Uint32 // one bit for each worker for which the peer has work
+	recalls atomic.Uint32 // number of calls of Recall
 
-	at    mono.Time // the timer's time; under the lock of worker.timers
+	at    mono.Time // deadline in worker.timers, whose lock protects it
 	place int       // position in worker.timers; -1: absent
 }
 
@@ -51,12 +51,12 @@ func (p *Peer) Unlock() { p.mu.Unlock() }
 // Conn returns the connection. Call Lock before you use the connection.
 func (p *Peer) Conn() *srd.Conn { return p.conn }
 
-// Recall stops trains that were built and not sent, if their path was closed. Call Recall after
-// the connection learned that addresses of either end are gone.
+// Recall makes built trains that are not sent yet be dropped if their path was closed. Call
+// Recall after the connection learned that addresses of either end were removed.
 func (p *Peer) Recall() { p.recalls.Add(1) }
 
-// closed reports, and counts, that a train's path was closed after the train was built. A
-// handshake packet has no path.
+// closed reports whether a train's path was closed after the train was built, and counts the
+// train's packets. A handshake packet has no path.
 func (p *Peer) closed(t *srd.Train) bool {
 	if _, data := srd.DataIndex(t.Buf); !data {
 		return false
@@ -73,7 +73,7 @@ func (p *Peer) closed(t *srd.Train) bool {
 
 // Carried counts the trains of a peer since the start.
 type Carried struct {
-	In, Out uint64 // of data packets received, and built
+	In, Out uint64 // trains of data packets received, and built
 }
 
 // Carried returns the counts since the start.
@@ -83,11 +83,11 @@ func (p *Peer) Carried() Carried {
 	return p.carried
 }
 
-// Kick sends all data that may be sent now, and sets the timer for the rest.
+// Kick sends all packets that may be sent now, and sets the timer for the others.
 func (p *Peer) Kick() { p.send(math.MaxInt) }
 
-// send sends up to `most` trains and sets the timer for the rest. The result `more` is true if
-// more trains could be sent at once.
+// send sends up to `most` trains and sets the timer for later ones. The result `more` is true
+// if more trains could be sent now.
 func (p *Peer) send(most int) (sent int, more bool) {
 	for ; sent < most; sent++ {
 		o := p.loop.outs.Get().(*outgoing)
@@ -116,12 +116,12 @@ func (p *Peer) next(o *outgoing) bool {
 	return true
 }
 
-// enter appends a train to the lane of its socket. The caller has locked the peer.
+// enter gives a train its number in the lane of its socket. The caller has locked the peer.
 func (p *Peer) enter(o *outgoing) {
 	if p.lanes == nil {
 		p.lanes = make([]*lane, p.loop.bank.Len())
 	}
-	// A send by an unknown socket fails and is counted, whichever lane carries the train.
+	// A send on an unknown socket fails and is counted, so any lane will do for it.
 	at := &p.lanes[int(o.train.Tuple.Sock)%len(p.lanes)]
 	if *at == nil {
 		*at = newLane(p.sendBy(udp.NewSender(p.loop.bank, &p.loop.Sends)))
@@ -130,9 +130,9 @@ func (p *Peer) enter(o *outgoing) {
 	(*at).built++
 }
 
-// sendBy returns a function that sends p's trains by s, without p's lock. If the host cannot
-// send on a path, the function reports that to the connection. A train built before the process
-// was stopped is dropped as too old, as if the network had lost it.
+// sendBy returns a function that sends p's trains through s, without p's lock. If the host
+// cannot send on a path, the function reports this to the connection. A train built before the
+// process was stopped is dropped as too old, as if the network had lost it.
 func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 	return func(o *outgoing) {
 		if p.loop.Now().Sub(o.built) > trainAge {
@@ -150,8 +150,8 @@ func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 	}
 }
 
-// withholds reports, and counts, that packets must not leave from a local address any more. The
-// connection closes the path, and sends the path's messages again on another path.
+// withholds reports whether packets must not leave from a local address any more, and counts
+// them. The connection then closes the path, and sends its messages again on another path.
 func (l *Loop) withholds(from srd.Uplink, packets int) bool {
 	if l.leaves == nil || !from.IsValid() || l.leaves(from) {
 		return false

@@ -2,7 +2,7 @@ package loop
 
 import "testing"
 
-// Both ends count the trains of a peer, and not its packets.
+// Both ends count the trains of a peer, not its packets.
 func TestCarried(t *testing.T) {
 	const n = 40_000
 	a, b := newHosts(t, 1)

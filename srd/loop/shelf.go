@@ -9,8 +9,9 @@ import (
 // eight of the longest trains, or some 350 single packets.
 const shelfBytes = 512 << 10
 
-// shelf is one peer's backlog: a queue of datagrams whose bytes are stored in a ring. The zero
-// value of a shelf is an empty backlog without memory. A shelf is not safe for concurrent use.
+// shelf is one peer's backlog at a worker: a queue of received datagrams whose bytes are stored
+// in a ring. The zero value of a shelf is an empty backlog without memory. A shelf is not safe
+// for concurrent use.
 type shelf struct {
 	ring  []byte
 	items []item
@@ -22,7 +23,7 @@ type shelf struct {
 type item struct {
 	from, to int // offsets in ring
 	tuple    srd.Tuple
-	size     int // of one packet in it
+	size     int // size of each packet in it
 	ecn      srd.ECN
 	at       mono.Time // arrival at the host; 0: unknown
 }
@@ -53,7 +54,7 @@ func (s *shelf) place(n int) (from int, ok bool) {
 	}
 	oldest := s.items[s.next].from
 	switch {
-	case s.end <= oldest: // the newest lies before the oldest
+	case s.end <= oldest: // in the ring, the newest datagram is before the oldest
 		return s.end, n <= oldest-s.end
 	case n <= len(s.ring)-s.end:
 		return s.end, true

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A shelf against a list: datagrams that fit come out unchanged and in order.
+// A shelf is compared with a list: datagrams that fit are returned unchanged and in order.
 func TestShelfAgainstItsTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := shelf{ring: make([]byte, 1000)}

@@ -17,7 +17,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// All threads get short slices, later ones too, if the policy of the process has slices.
+// All threads get short slices, including later ones, if the scheduling policy of the process has
+// slices.
 func TestShortSlices(t *testing.T) {
 	before, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
@@ -66,7 +67,7 @@ func TestShortSlices(t *testing.T) {
 	}
 }
 
-// TestShortSlices passes under each policy that a service may have.
+// TestShortSlices passes under each scheduling policy that a service may have.
 func TestShortSlicesUnderEachPolicy(t *testing.T) {
 	for name, policy := range map[string]unix.SchedAttr{
 		"normal": {Policy: unix.SCHED_NORMAL}, "batch": {Policy: unix.SCHED_BATCH}, "idle": {Policy: unix.SCHED_IDLE},
@@ -89,8 +90,8 @@ func TestShortSlicesUnderEachPolicy(t *testing.T) {
 	}
 }
 
-// While a program may be waiting for an answer, a worker gives way once for each slice. A bulk
-// transfer alone keeps the processor.
+// While a program may be waiting for an answer, a worker allows preemption once for each slice.
+// With only a bulk transfer, it keeps the processor.
 func TestSliceEndsForAWaitingProgram(t *testing.T) {
 	var w worker
 	now := mono.Time(time.Second)
@@ -136,7 +137,7 @@ func TestPreemptionEndsASlice(t *testing.T) {
 	}
 	var over atomic.Bool
 	ready, done := make(chan struct{}), make(chan struct{})
-	go func() { // waits for the processor all the time
+	go func() { // needs the processor all the time
 		defer close(done)
 		runtime.LockOSThread() // and the thread ends with the goroutine
 		_ = unix.SchedSetaffinity(0, &one)
@@ -160,13 +161,14 @@ func TestPreemptionEndsASlice(t *testing.T) {
 	n := <-lost
 	over.Store(true)
 	<-done
-	// At ticks alone it would be 10 of 4 ms, or 40 of 1 ms.
+	// With preemption only at ticks it would be 10 switches with ticks of 4 ms, or 40 with ticks of
+	// 1 ms.
 	if most := int(work / slice); n < most/4 {
 		t.Errorf("lost the processor %d times in %v, want some %d", n, work, most)
 	}
 }
 
-// switched returns how often the calling thread lost the processor so far.
+// switched returns how often the calling thread has lost the processor so far.
 func switched(t *testing.T) (n int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/status", unix.Gettid()))
 	if err != nil {

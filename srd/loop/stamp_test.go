@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A stamp's age comes from the wall clock, unless somebody set that clock.
+// A stamp's age is measured by the wall clock, unless that clock was set.
 func TestStampsAcrossSteps(t *testing.T) {
 	const hour = int64(time.Hour)
 	var c wallClock
@@ -42,7 +42,7 @@ func TestStampsAcrossSteps(t *testing.T) {
 	refused("one that waited too long", stepDoubt+1, time.Millisecond, 0)
 }
 
-// Losing the processor between the readings of two clocks is no step.
+// A delay between the readings of the two clocks does not count as a step.
 func TestStampsOfTornReadings(t *testing.T) {
 	var c wallClock
 	since := time.Hour
@@ -81,7 +81,8 @@ func TestArrivalIsNotAhead(t *testing.T) {
 	}
 }
 
-// Waiting for a worker is measured, and a loop is as late as its latest worker.
+// The time for which packets wait for a worker is measured, and the lateness of a loop is
+// that of its latest worker.
 func TestHostDelayIsMeasured(t *testing.T) {
 	a, b := newHosts(t, 1)
 	if d := a.loop.HostDelay(); d != mono.Granularity {

@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// All messages that waited in sockets during a stop are delivered as stale, and no later
-// ones.
+// All messages that waited in sockets while the process was stopped are delivered as stale, and no
+// later ones.
 func TestStaleAfterAStop(t *testing.T) {
 	a, b := newHosts(t, 1)
 	a.send(10)
@@ -32,16 +32,16 @@ func TestStaleAfterAStop(t *testing.T) {
 	b.awaitAll(120)
 	b.peer.Lock()
 	defer b.peer.Unlock()
-	// Message 10 wakes the worker. If the worker was about to read, the message comes
-	// before the stop.
+	// Message 10 wakes the worker. If the worker was about to read, the message is read before the
+	// stop.
 	stale := slices.DeleteFunc(slices.Sorted(slices.Values(b.app.stale)), func(n uint32) bool { return n == 10 })
 	if !slices.Equal(stale, []uint32{11, 12, 13, 14, 15, 16, 17, 18, 19}) {
 		t.Errorf("stale: %v, want 11 to 19", stale)
 	}
 }
 
-// Trains built before a stop are dropped after it, and counted. Trains that waited for a
-// busy machine's processor are sent.
+// Trains that were built before a stop are dropped after it, and counted. Trains that only waited
+// for the processor of a busy machine are sent.
 func TestTrainsFromBeforeAStop(t *testing.T) {
 	a, _ := newHosts(t, 1)
 	out := a.peer.sendBy(udp.NewSender(a.loop.bank, &a.loop.Sends))
@@ -60,8 +60,8 @@ func TestTrainsFromBeforeAStop(t *testing.T) {
 	try(trainAge+time.Second, 1)
 }
 
-// A train built before its local address was taken away is not sent after that, and counted, however
-// long its thread was without a processor.
+// A train that was built before its local address was removed is not sent afterwards, however long
+// its thread waited for a processor. It is counted.
 func TestTrainsFromARemovedLocal(t *testing.T) {
 	a, _ := newHosts(t, 1)
 	here, gone := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
@@ -82,7 +82,7 @@ func TestTrainsFromARemovedLocal(t *testing.T) {
 	}
 }
 
-// A data packet built before its path was closed is not sent after that.
+// A data packet that was built before its path was closed is not sent afterwards.
 func TestTrainsOnAClosedPath(t *testing.T) {
 	a, b := newHosts(t, 1)
 	a.send(1)

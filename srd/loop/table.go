@@ -38,7 +38,7 @@ func (t *table) init() {
 
 // Reserve implements srd.Indexes. The index is random, so that a packet of an old session does
 // not match a new session. The upper half of the index is the table's prefix. By this prefix the
-// kernel distinguishes our packets from strangers'.
+// kernel's filter distinguishes our packets from foreign ones.
 func (t *table) Reserve(c *srd.Conn) uint32 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,8 +69,8 @@ func (t *table) Release(i uint32) {
 	delete(t.index, i)
 }
 
-// book is the part of the table with the addresses of peers. A Conn that reports one of its
-// addresses locks the table, and not the endpoint.
+// book is the part of the table with the addresses of peers. A Conn that reports an address of
+// its peer locks the table, not the endpoint.
 type book struct{ *table }
 
 // Hold implements srd.Addresses.

@@ -13,13 +13,13 @@ type timers struct {
 	mu    sync.Mutex
 	heap  []*Peer
 	armed mono.Time         // time of the worker's timer; Never: not set
-	arm   func(t mono.Time) // sets the worker's timer
-	fires mono.Time         // when the timer goes off; 0: it has gone off
+	arm   func(t mono.Time) // sets the worker's timerfd
+	fires mono.Time         // when the timer expires; 0: it has expired
 }
 
 // set sets the deadline of p to the time `at`. If the deadline is before the time of the
-// worker's timer, set() moves the timer at once. Otherwise set moves the timer only if it soon
-// goes off too early. So most changes of a deadline need no system call.
+// worker's timer, set() moves the timer at once. Otherwise it moves the timer only if the timer
+// would soon expire without a deadline. So most changes of a deadline need no system call.
 func (t *timers) set(now mono.Time, p *Peer, at mono.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,14 +40,15 @@ func (t *timers) set(now mono.Time, p *Peer, at mono.Time) {
 	}
 }
 
-// A timer that is too early is moved if it goes off within 1/aheadPart of the time to the first
-// deadline. A timer that is never moved would wake the worker for nothing whenever packets put a
-// deadline off. On a virtual machine a wake-up costs as much as a packet, and setting the timer
-// costs half as much. With an aheadPart of four, each packet would move the timer between the
-// short deadline of an acknowledgement and the longer deadline of a repair.
+// A timer that is earlier than the first deadline is moved if it expires within 1/aheadPart of
+// the time to that deadline. If it were never moved, it would wake the worker for nothing
+// whenever packets postpone a deadline. On a virtual machine a wake-up costs as much as a
+// packet, and setting the timer costs half as much. With an aheadPart of four, each packet would
+// move the timer between the short deadline of an acknowledgement and the longer deadline of a
+// retransmission.
 const aheadPart = 8
 
-// early reports whether the timer soon goes off although no deadline is near.
+// early reports whether the timer soon expires although no deadline is near.
 func (t *timers) early(now mono.Time) bool {
 	return now < t.armed && len(t.heap) > 0 && aheadPart*t.armed.Sub(now) < t.heap[0].at.Sub(now)
 }

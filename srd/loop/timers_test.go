@@ -7,11 +7,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The heap against a table of deadlines with linear search. The worker's timer never
-// fires later than the earliest deadline.
+// The heap is compared with a table of deadlines and linear search. The worker's timer never
+// expires later than the earliest deadline.
 func TestTimersAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		set := mono.Never // what the worker's timer is set to
+		set := mono.Never // time of the worker's timer
 		h := timers{armed: mono.Never, arm: func(at mono.Time) { set = at }}
 		peers := make([]*Peer, 8)
 		want := map[*Peer]mono.Time{}
@@ -31,7 +31,7 @@ func TestTimersAgainstTwin(t *testing.T) {
 			case 3:
 				now += mono.Time(rapid.IntRange(0, 20).Draw(t, "pass"))
 				expire(t, &h, want, now)
-				if set <= now { // it went off
+				if set <= now { // it has expired
 					set = h.armed
 				}
 			}
@@ -42,7 +42,7 @@ func TestTimersAgainstTwin(t *testing.T) {
 	})
 }
 
-// expire takes out the due peers.
+// expire removes the due peers.
 func expire(t *rapid.T, h *timers, want map[*Peer]mono.Time, now mono.Time) {
 	last := mono.Time(-1 << 62)
 	for p := h.due(now); p != nil; p = h.due(now) {
@@ -86,8 +86,9 @@ func TestTimersStop(t *testing.T) {
 	}
 }
 
-// A program that waits for each answer sends a packet every 60 us, and each packet puts the
-// deadline of a repair off. The timer then wakes nobody, and is moved for few of the packets.
+// A program that waits for each answer sends a packet every 60 us, and each packet postpones
+// the deadline of a retransmission. The timer then does not wake the worker, and is moved for
+// few of the packets.
 func TestPuttingOffWakesNobody(t *testing.T) {
 	set, moves, alarms := mono.Never, 0, 0
 	h := timers{armed: mono.Never, arm: func(at mono.Time) { set, moves = at, moves+1 }}

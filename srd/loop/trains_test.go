@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A packet that may wait for an answer has at most one train in front, for a while.
-// Without urgent packets none waits.
+// For some time after an urgent packet, a round sends at most one train to each peer, so
+// that small packets do not wait behind many trains. Without urgent packets it sends more.
 func TestTrainsPerRound(t *testing.T) {
 	l := &Loop{clock: clock{start: time.Now()}}
 	w := &worker{loop: l, bit: 1, sockets: 32}
@@ -39,7 +39,7 @@ func TestTrainsPerRound(t *testing.T) {
 	}
 }
 
-// A peer is served once in a round, however often it was touched, and by each worker.
+// Each worker serves a peer once in a round, however often the peer was touched.
 func TestTouchedOnce(t *testing.T) {
 	one, two := &worker{bit: 1}, &worker{bit: 2}
 	p, q := &Peer{}, &Peer{}

@@ -7,24 +7,25 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Peers share the sockets and the time of a worker. A peer could fill the sockets' buffers by
-// more packets than the worker can handle, or by packets that take long. All other peers would
-// wait for this peer, and the kernel would drop their packets too.
+// Peers share the sockets and the time of a worker. A peer could fill the sockets' buffers with
+// more packets than the worker can handle, or with packets whose handling takes long. All other
+// peers would wait, and the kernel would drop their packets, too.
 //
-// So a peer has a share of time in a round. Packets beyond the peer's share go to a backlog of
-// the peer, its shelf, while the worker empties the sockets for the others. At the end of the
-// round the worker serves the backlogs, peer by peer (deficit round robin by time, Shreedhar and
-// Varghese, SIGCOMM 1995). If a backlog is full, only that peer's packets are dropped. With a
-// single peer no time is measured.
+// So a peer has a share of the time in a round. Packets beyond this share are put into a backlog
+// of the peer, its shelf, while the worker empties the sockets for the other peers. At the end
+// of the round the worker serves the backlogs, peer by peer (deficit round robin by time,
+// Shreedhar and Varghese, SIGCOMM 1995). If a backlog is full, only that peer's packets are
+// dropped. With a single peer no time is measured.
 const (
-	// turnTime is a peer's time in a round, and again at the end of the round. An honest peer's
-	// roundPackets packets take about turnTime, so they hardly ever enter a backlog.
+	// turnTime is a peer's time in a round, and again for its backlog at the end of the round.
+	// roundPackets packets of an honest peer take about turnTime, so they hardly ever enter a
+	// backlog.
 	turnTime = 400 * time.Microsecond
 	// turnsMost bounds the time for backlogs in a round, because the sockets' buffers must not
 	// fill up in that time.
 	turnsMost = 3 * turnTime
-	// shelfLoops multiplies socketPackets while the packets of a socket go to backlogs. Adding a
-	// packet to a backlog takes a twentieth of the time of handling the packet.
+	// shelfLoops multiplies socketPackets while the packets of a socket are put into backlogs.
+	// Adding a packet to a backlog takes a twentieth of the time of handling it.
 	shelfLoops = 4
 	// A worker keeps at most keepRings unused ring buffers for new backlogs. After keepRounds
 	// rounds without a backlog, the worker frees these buffers.
@@ -34,7 +35,7 @@ const (
 
 // turn records the time that one peer has used at a worker.
 type turn struct {
-	round uint64 // round to which the field spent belongs
+	round uint64 // round to which `spent` belongs
 	spent time.Duration
 	shelf shelf
 }
@@ -115,7 +116,7 @@ func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ecn srd.ECN, 
 	return true
 }
 
-// spend charges p for the time since the start of the current datagram.
+// spend adds the time since the start of the current datagram to p's used time.
 func (w *worker) spend(p *Peer) {
 	if w.turns.since == 0 {
 		return

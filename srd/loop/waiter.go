@@ -12,33 +12,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restAfter bounds a sleep in the kernel that Go's scheduler does not see. If Go's monitor
-// thread is awake, it ends a sleep in the kernel after 10 ms, to make the goroutine yield. A
-// sleep in Go's poller needs another thread twice: for its start and its end. A hundred senders
-// to one host get a packet every 25 ms each. With a restAfter below 25 ms, each packet of these
-// senders would need another thread twice.
+// restAfter bounds a sleep in the kernel that is hidden from Go's scheduler. If Go's monitor
+// thread (sysmon) is awake, it ends such a sleep after 10 ms by a signal, to make the goroutine
+// yield. A sleep in Go's poller needs another thread twice: at its start and its end. If a
+// hundred senders send to one host, each gets a packet only every 25 ms. With a restAfter below
+// 25 ms, each of these packets would need another thread twice.
 const restAfter = 40 * time.Millisecond
 
 // waiter is an epoll descriptor for one goroutine that sleeps and wakes often.
 //
 // A blocking call that Go's scheduler sees costs little by itself. But Go's monitor thread takes
-// the goroutine's processor away if the goroutine sleeps, or has just run for 10 ms. To regain the
-// processor, the goroutine wakes the monitor thread. The monitor then checks every 20 us,
-// for at least a millisecond, whether to take the processor away again. With a few daemons on
-// two processors, the monitor's checks used an eighth of all processor time in bursts. Each
-// wake-up of the monitor also delayed other threads. So the waiter does not announce short
-// sleeps to the scheduler. A signal ends a short sleep, so a garbage collection does not wait
-// for it.
+// the goroutine's processor (a P of Go's scheduler) away if the goroutine sleeps, or has just
+// run for 10 ms. To regain a processor, the goroutine wakes the monitor thread. The monitor then
+// checks every 20 us, for at least a millisecond, whether to take the processor away again. With
+// a few daemons on two processors, the monitor's checks used an eighth of all processor time in
+// bursts. Each wake-up of the monitor also delayed other threads. So the waiter does not
+// announce short sleeps to the scheduler. A signal ends a short sleep, so a garbage collection
+// does not wait for it.
 //
-// A goroutine in a short sleep occupies one of Go's processors (GOMAXPROCS). All other
-// goroutines need at least one more processor. If the process has no more processors than
-// waiters of all loops, the waiters announce all sleeps to the scheduler.
+// A goroutine in a short sleep occupies one of Go's processors (GOMAXPROCS), and all other
+// goroutines need at least one more. So if there are as many waiters as processors, or more, the
+// waiters announce all sleeps to the scheduler.
 //
 // Long sleeps use Go's own poller. The end of a sleep in the poller does not wake the monitor,
-// unlike the end of a system call. The poller watches the field gate, an epoll descriptor that
-// contains the waiter's own epoll descriptor. During a long sleep, the descriptor gate watches
-// for input. At other times it watches for no event, because otherwise Go's poller would wake
-// for each packet.
+// unlike the end of a system call. The poller watches `gate`, an epoll descriptor that contains
+// the waiter's own epoll descriptor. Only during a long sleep does gate watch for input.
+// Otherwise Go's poller would wake for each packet.
 type waiter struct {
 	epoll   int
 	gate    *os.File
@@ -46,9 +45,9 @@ type waiter struct {
 	watched bool // gate holds epoll
 	rest    syscall.RawConn
 	look    func(uintptr) bool
-	rested  bool // the last wait rested, and its end used the poller's thread
+	rested  bool // the last wait was a long one, and its end used the poller's thread
 
-	events []unix.EpollEvent // of a resting wait
+	events []unix.EpollEvent // events of a long wait
 	n      int
 	err    error
 }
@@ -98,8 +97,8 @@ func (w *waiter) add(fd int, flags uint32) error {
 }
 
 // wait fills events with the ready descriptors and returns their number. If `sleep` is true,
-// wait() waits for the first event. A caller that gets zero or unix.EINTR must call wait()
-// again.
+// wait() waits for the first event. If the result is zero or unix.EINTR, the caller must call
+// wait() again.
 func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	if !sleep {
 		return w.raw(events, 0)
@@ -108,13 +107,13 @@ func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 		return unix.EpollWait(w.epoll, events, -1)
 	}
 	if w.rested {
-		// The thread that waited in Go's poller is now running this goroutine. Until a yield
-		// wakes another thread, no thread watches the poller for goroutines that are still
-		// sleeping there.
+		// The thread that waited in Go's poller now runs this goroutine. Without a yield, which wakes
+		// another thread, no thread would watch the poller for other goroutines that still sleep
+		// there.
 		w.rested = false
 		runtime.Gosched()
 	}
-	// The sender of the signal is probably Go's monitor, which sleeps when all goroutines sleep.
+	// The signal is probably from Go's monitor, which goes to sleep when all goroutines sleep.
 	n, err := w.raw(events, int(restAfter/time.Millisecond))
 	if n != 0 || err != nil && err != unix.EINTR {
 		return n, err
@@ -122,7 +121,7 @@ func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	return w.long(events)
 }
 
-// raw waits for at most ms milliseconds, unseen by Go's scheduler.
+// raw waits for at most ms milliseconds, hidden from Go's scheduler.
 func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(ms), 0, 0)
 	if errno != 0 {
@@ -150,8 +149,8 @@ func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	return w.n, w.err
 }
 
-// watch sets the events of the waiter's own epoll descriptor for which the descriptor gate
-// watches. The waiter's descriptor stays in gate, because adding it again requires a walk
+// watch sets the events for which gate watches the waiter's own epoll descriptor. That
+// descriptor is never removed from gate, because for adding it again the kernel would walk
 // through all its members.
 func (w *waiter) watch(events uint32) error {
 	ev := unix.EpollEvent{Events: events, Fd: int32(w.epoll)}
@@ -163,8 +162,8 @@ func (w *waiter) watch(events uint32) error {
 	return err
 }
 
-// poll returns true if there are events. Go's poller calls the method poll() at first, and again
-// whenever the descriptor gate may be ready.
+// poll returns true if there are events. RawConn.Read calls poll() first, and again whenever
+// gate may be ready.
 func (w *waiter) poll(uintptr) (done bool) {
 	w.n, w.err = w.raw(w.events, 0)
 	return w.n != 0 || w.err != nil

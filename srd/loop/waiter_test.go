@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bell is a descriptor for a waiter.
+// bell is a waiter with one descriptor.
 type bell struct {
 	testing.TB
 	fd     int
@@ -56,7 +56,7 @@ func (b *bell) quiet() {
 	}
 }
 
-// wait returns the result of the waiter; signals do not count.
+// wait returns the result of the waiter, and ignores signals.
 func (b *bell) wait(sleep bool) int {
 	for {
 		n, err := b.waiter.wait(b.events, sleep)
@@ -84,8 +84,8 @@ func (b *bell) watched() bool {
 	return n != 0
 }
 
-// A waiter returns ready events at once, after a moment, and from a rest, again and
-// again. Go's poller sees events only during a rest.
+// A waiter returns events at once, after a short sleep, and after a long one, again and
+// again. Go's poller gets events only during a long sleep.
 func TestWaiter(t *testing.T) {
 	b := newBell(t)
 	if n := b.wait(false); n != 0 {
@@ -113,8 +113,8 @@ func TestWaiter(t *testing.T) {
 	}
 }
 
-// tick returns a timer that rings once `after` has passed, and then every `again`. Go's
-// own timers would wake Go's monitor, the subject of these tests.
+// tick returns a timerfd that expires after `after`, and then at intervals of `again`. Go's
+// own timers would wake Go's monitor thread, the subject of these tests.
 func tick(t *testing.T, after, again time.Duration) int {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	must(t, err)
@@ -123,14 +123,14 @@ func tick(t *testing.T, after, again time.Duration) int {
 	return fd
 }
 
-// hush stops a ringing timer, unknown to Go's scheduler.
+// hush resets an expired timerfd by a system call hidden from Go's scheduler.
 func hush(fd int) {
 	var n [8]byte
 	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&n)), 8)
 }
 
-// busy lets b, which has a timer, rest once, because Go's monitor sleeps after that. Then
-// b makes short waits until done.
+// busy makes one long wait of b, which has a timer, because Go's monitor sleeps after that.
+// Then b makes short waits until done.
 func (b *bell) busy(done *atomic.Bool) {
 	for start := time.Now(); !done.Load(); {
 		if time.Since(start) > patience {
@@ -141,8 +141,8 @@ func (b *bell) busy(done *atomic.Bool) {
 	}
 }
 
-// A goroutine in Go's poller is served beside a waiter that never rests. It is served
-// with one processor, with one for each waiter, and with one more.
+// A goroutine that sleeps in Go's poller is woken although a waiter makes only short waits.
+// This holds with one processor, with one for each waiter, and with one more.
 func TestWaiterLeavesTime(t *testing.T) {
 	for _, procs := range []int{1, 2} {
 		t.Run(fmt.Sprint(procs), func(t *testing.T) {
@@ -174,8 +174,8 @@ func TestWaiterLeavesTime(t *testing.T) {
 	}
 }
 
-// A resting waiter is woken beside another that never rests. The first to wake takes the
-// thread from Go's poller.
+// A waiter in a long wait is woken although another makes only short waits. The first one
+// to wake takes the thread from Go's poller.
 func TestWaitersWakeBesideEachOther(t *testing.T) {
 	for _, procs := range []int{2, 3, 4} {
 		t.Run(fmt.Sprint(procs), func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestWaitersWakeBesideEachOther(t *testing.T) {
 	}
 }
 
-// Waking a waiter allocates nothing, after a short sleep or a rest.
+// Waking a waiter allocates no memory, after a short or a long sleep.
 func TestWaiterAllocatesNothing(t *testing.T) {
 	b := bellOf(t, tick(t, 3*restAfter, 3*restAfter))
 	rests := func(n int) uint64 {
@@ -237,8 +237,8 @@ func switches(t *testing.T) (n int) {
 }
 
 // A waiter that wakes every few milliseconds, and reads the clocks each time, wakes no
-// other thread. Go's monitor, which would poll for long, does not wake. Nor does a thread
-// in Go's poller.
+// other thread: neither Go's monitor, which would poll for some time, nor a thread in Go's
+// poller.
 func TestWakeUpsWakeNobodyElse(t *testing.T) {
 	const (
 		wakes = 100
@@ -266,10 +266,10 @@ func TestWakeUpsWakeNobodyElse(t *testing.T) {
 			c.look()
 		}
 	}
-	served(1) // rests, so that the monitor sleeps
+	served(1) // a long wait, so that the monitor sleeps
 	before := switches(t)
 	served(wakes)
-	// One for each wake-up, plus the monitor's at the start of a test.
+	// One switch for each wake-up, plus those of the monitor at the start of a test.
 	if n := switches(t) - before; n > 4*wakes {
 		t.Errorf("%d times a thread waited in %d wake-ups, want less than %d", n, wakes, 4*wakes)
 	} else {

@@ -18,20 +18,19 @@ import (
 const (
 	// roundEvents is the largest number of sockets and inputs in a round.
 	roundEvents = 8
-	// socketPackets is the largest number of single packets that a round takes from a socket.
-	// With one packet a round, a call of epoll and an acknowledgement would serve only a few
+	// socketPackets is the largest number of single packets that a round takes from a socket. With
+	// only one packet in a round, calls of epoll and acknowledgements would be needed for every few
 	// packets. A train that the kernel has not merged is seldom longer than socketPackets.
 	socketPackets = 16
 	// roundPackets is the number of received packets after which a round ends early: about three
-	// long trains. After roundPackets packets, the worker first reads and sends the
-	// applications' answers.
+	// long trains. The worker then first reads and sends the applications' answers.
 	roundPackets = 128
 	// urgentTrains is the largest number of trains to one peer in a round while a program may be
-	// waiting for an answer. At other times bulkTrains is the largest number of trains. The
-	// kernel takes some 70 us for a long train, and a small packet waits as long. Eight trains
-	// in a row save a tenth of a bulk transfer's processor time. The number of sockets is a
-	// further bound, because the far end reads one train a round from each socket. On one
-	// socket, eight trains in a row cost a third of the rate.
+	// waiting for an answer; at other times it is bulkTrains. The kernel takes some 70 us to send a
+	// long train, and a small packet behind it waits for that time. Sending eight trains in a row
+	// saves a tenth of a bulk transfer's processor time. The number of sockets is a further bound,
+	// because the far end reads one train in a round from each socket. On a single socket, eight
+	// trains in a row reduce the rate by a third.
 	urgentTrains = 1
 	bulkTrains   = 8
 )
@@ -42,17 +41,17 @@ const catchUpPackets = 1 << 12
 
 // worker is one goroutine that serves its share of the sockets, of the inputs, and of the peers'
 // timers. A worker is a single goroutine, because passing a train to another thread costs more
-// than handling the train. The worker sleeps in a waiter. The worker's timer is a timerfd,
-// because Go's own timers round up to a millisecond when idle.
+// than handling the train. The worker sleeps in a waiter. Its timer is a timerfd, because Go's
+// own timers round up to a millisecond when idle.
 //
 // The goroutine is not locked to its thread. If the goroutine were locked to a thread, each
 // wake-up from Go's poller would need another thread.
 type worker struct {
 	loop   *Loop
-	bit    uint32 // in Peer.touched
-	number int    // in Peer.turns
+	bit    uint32 // the worker's bit in Peer.touched
+	number int    // the worker's index in Peer.turns
 
-	sockets int // number in the whole bank
+	sockets int // number of sockets in the whole bank
 	waiter  *waiter
 	timer   int
 	event   int // eventfd: stop
@@ -60,11 +59,11 @@ type worker struct {
 
 	recv    *udp.Receiver
 	sender  *udp.Sender                      // for replies that belong to no peer
-	socks   atomic.Pointer[map[int32]uint16] // by descriptor; replaced when the bank opens more
-	singles []int                            // for each socket: number of recent single packets, up to socketPackets
+	socks   atomic.Pointer[map[int32]uint16] // index of each socket, by descriptor; replaced when the bank opens more sockets
+	singles []int                            // number of recent single packets at each socket, up to socketPackets
 	inputs  map[int32]Input
 	touched []*Peer
-	again   []*Peer // peers of touched with more to send
+	again   []*Peer // those peers in touched that have more to send
 	mark    func(*Peer, bool)
 	urgent  mono.Time // when an input last had an urgent packet
 	began   mono.Time // start of the current slice, of urgent rounds
@@ -76,18 +75,18 @@ type worker struct {
 	copies  srd.Copies
 	taken   int       // packets received in this round
 	useful  bool      // a peer had work in this round
-	used    mono.Time // last time at which the field useful was true
+	used    mono.Time // last time at which `useful` was true
 	batcher coalescer
 	turns   turns
 	packets [srd.MaxTrain * 2]srd.Packet
 
 	late  mono.Lateness
-	delay atomic.Int64 // value of late, nanoseconds
+	delay atomic.Int64 // value of `late`, in nanoseconds
 
-	did struct{ packets, trains atomic.Uint64 } // since the start
+	did struct{ packets, trains atomic.Uint64 } // counts since the start
 }
 
-// firstDelay is a worker's delay in nanoseconds before the first measurement.
+// firstDelay is a worker's lateness in nanoseconds before the first measurement.
 const firstDelay = int64(mono.Granularity)
 
 func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
@@ -125,7 +124,7 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	for _, fd := range fds {
 		var flags uint32
 		if fd == w.timer {
-			flags = unix.EPOLLET // need not be read: setting it again clears it
+			flags = unix.EPOLLET // the timer need not be read: setting it again clears it
 		}
 		if err := w.waiter.add(fd, flags); err != nil {
 			w.close()
@@ -220,7 +219,7 @@ func (w *worker) run() error {
 	}
 }
 
-// wait returns the ready events. The worker sleeps only if no peer has remaining work.
+// wait returns the ready events. The worker sleeps only if no peer has more to send.
 func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	now := w.loop.Now()
 	sleep := len(w.touched) == 0 && len(w.turns.waiting) == 0
@@ -236,7 +235,7 @@ func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	return n, err
 }
 
-// nap sleeps unseen by Go's scheduler. A signal ends the sleep early, which does no harm.
+// nap sleeps, hidden from Go's scheduler. A signal ends the sleep early, which does no harm.
 func nap(d time.Duration) {
 	t := unix.NsecToTimespec(int64(d))
 	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
@@ -264,8 +263,8 @@ func (w *worker) waited(d time.Duration) {
 	w.delay.Store(int64(w.late.Value()))
 }
 
-// arrived returns the time of the kernel's stamp on a packet received just now, or 0 if that
-// time is unknown. The time for which the packet waited is recorded.
+// arrived returns the kernel's receive time of a packet that was read just now, or 0 if that
+// time is unknown. It records the time for which the packet waited.
 func (w *worker) arrived(stamp int64) mono.Time {
 	at, waited := w.loop.clock.arrived(stamp)
 	if at != 0 && !w.stale {
@@ -274,8 +273,7 @@ func (w *worker) arrived(stamp int64) mono.Time {
 	return at
 }
 
-// given is the function touch() that Input.Serve gets. An input calls given after giving work to
-// p.
+// given is the function touch() that Input.Serve gets. An input calls it after giving work to p.
 func (w *worker) given(p *Peer, urgent bool) {
 	if urgent {
 		w.urgent = w.loop.Now()
@@ -291,7 +289,7 @@ func (w *worker) trains(now mono.Time) int {
 	return min(bulkTrains, w.sockets)
 }
 
-// touch marks peer p for the next call of finish().
+// touch marks peer p for the next call of finish(), because p has work.
 func (w *worker) touch(p *Peer) {
 	w.useful = true
 	if p.touched.Or(w.bit)&w.bit == 0 {
@@ -353,7 +351,7 @@ func (w *worker) catchUp() {
 				break
 			}
 		}
-		for _, p := range w.touched { // hand on now, or memory would hold the data of all sockets at once
+		for _, p := range w.touched { // pass on now, or the data of all sockets would be in memory at once
 			p.app.Flush()
 		}
 	}
@@ -361,8 +359,8 @@ func (w *worker) catchUp() {
 }
 
 // drain reads one train from a socket, or a few packets that were not merged into one. A socket
-// with more packets is ready again in the next round. Up to a bound, packets that go to backlogs
-// do not count towards socketPackets.
+// with more packets is ready again in the next round. Up to a bound, packets that are put into
+// backlogs do not count towards socketPackets.
 func (w *worker) drain(fd int, sock uint16) {
 	shelved := 0
 	for n := 0; n < socketPackets && shelved < shelfLoops*socketPackets; {
@@ -370,7 +368,7 @@ func (w *worker) drain(fd int, sock uint16) {
 		r := w.receive(fd, sock, w.readMost(sock))
 		shelved += r.shelved
 		if n += r.single; !r.more || r.ends {
-			w.batcher.left = w.batcher.left || r.more && r.ends // the next train may wait
+			w.batcher.left = w.batcher.left || r.more && r.ends // the next train may already be in the socket
 			return
 		}
 	}
@@ -378,7 +376,8 @@ func (w *worker) drain(fd int, sock uint16) {
 }
 
 // readMost returns how many datagrams to take from a socket at once: ReadMost if the last
-// packets arrived one by one, otherwise one. A train ends the socket's part of the round.
+// packets arrived one by one, otherwise one. After a train, no more datagrams are read from the
+// socket in this round.
 func (w *worker) readMost(sock uint16) int {
 	if w.singles[sock] < socketPackets {
 		return 1
@@ -388,10 +387,10 @@ func (w *worker) readMost(sock uint16) int {
 
 // reading describes the datagrams that one system call returned.
 type reading struct {
-	single  int  // packets that arrived by themselves
+	single  int  // number of single packets
 	shelved int  // datagrams
-	ends    bool // a train or an empty datagram, which ends the socket's part of the round
-	more    bool // the socket may hold more
+	ends    bool // a train or an empty datagram: no more is read from the socket in this round
+	more    bool // the socket may contain more
 }
 
 // receive makes one system call that takes up to `most` datagrams from a socket.
@@ -412,8 +411,8 @@ func (w *worker) receive(fd int, sock uint16, most int) (r reading) {
 	return r
 }
 
-// accept handles a datagram. The result `packets` is the number of packets in the datagram, and
-// `later` is true if the datagram went to a backlog.
+// accept handles a datagram. The result `packets` is the number of packets in it, and `later` is
+// true if it was put into a backlog.
 func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) {
 	w.turns.since = 0
 	if w.loop.table.several.Load() {
@@ -451,8 +450,8 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 }
 
 // take handles a datagram that arrived at the host at the time `at`. Nearly always all packets
-// of a train belong to one session, because the kernel merges packets of one 4-tuple. Runs of
-// packets with the same index are opened together.
+// of a train belong to one session, because the kernel merges only packets of one 4-tuple.
+// Successive packets with the same receiver index are decrypted together.
 func (w *worker) take(t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) {
 	merged := size < len(b)
 	for len(b) > 0 {
@@ -475,7 +474,7 @@ func (w *worker) take(t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time
 	}
 }
 
-// open opens a run of packets of one session and passes them to its connection.
+// open decrypts successive packets of one session and passes them to its connection.
 func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ecn srd.ECN, at mono.Time, merged bool) {
 	e := w.loop.table.find(index)
 	if e.keys == nil || e.peer == nil {
@@ -492,7 +491,7 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ecn srd.ECN
 	}
 }
 
-// handle passes opened packets to the connection, and their messages to the application.
+// handle passes decrypted packets to the connection, and their messages to the application.
 func (w *worker) handle(p *Peer, packets []srd.Packet) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -521,15 +520,15 @@ func (w *worker) handle(p *Peer, packets []srd.Packet) {
 
 // next moves the next arrived message into w.message. A local variable would need an allocation
 // for each message, because its address passes through an interface. A packet is also stale if
-// it was read before a stop of the process and is handled after the stop.
+// it was read before the process was stopped and is handled afterwards.
 func (w *worker) next(now mono.Time, c *srd.Conn) (ok bool) {
 	w.message, ok = c.Recv()
 	w.message.Stale, w.message.Copies = w.stale || now.Sub(w.read) > trainAge, &w.copies
 	return ok
 }
 
-// decrypt opens the packets in b that may be new, into w.packets. The peer's lock is taken only
-// if a packet number is not above all numbers seen before.
+// decrypt decrypts those packets in b that may be new, and stores them in w.packets. It takes
+// the peer's lock only if a packet number is not above all numbers seen before.
 func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) int {
 	var old [len(w.packets)]bool
 	for c := b; len(c) > 0; c = c[min(size, len(c)):] {

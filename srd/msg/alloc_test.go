@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// A message that finds its receive, and one that is ordered, take no memory.
+// Matching a message with a receive, and ordering messages, allocate no memory.
 func TestMatchingTakesNoMemory(t *testing.T) {
 	p := &pair{key: ep.PublicKey{1}}
 	r, x := &receive{match: Match{Tag: 5}}, &message{pair: p, head: head{tag: 5, ordered: true, epoch: 1}}

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/msg"
 )
 
-// BenchmarkSend sends messages in a stream, into receives that are posted.
+// BenchmarkSend sends messages without a pause. Their receives are posted before.
 func BenchmarkSend(b *testing.B) {
 	for _, x := range []struct {
 		name    string

@@ -11,11 +11,11 @@ import (
 const MaxMessage = 1 << 30
 
 const (
-	// frames is how many frames may wait for the goroutine that matches them: two batches of
-	// package srd/loop.
+	// frames is the number of frames that may wait for the goroutine that matches them: two
+	// batches of package srd/loop.
 	frames = 256
-	// defaultUnexpected is the depth of common network adapters' match queues. With the longest
-	// frames, 256 messages take 2 MiB for each peer.
+	// defaultUnexpected is the depth of the match queues of common network adapters. With the
+	// longest frames, 256 messages occupy 2 MiB for each peer.
 	defaultUnexpected = 256
 	unexpectedMost    = 1 << 16
 	// defaultSendDepth and defaultReceiveDepth have the same values as in package ep.
@@ -24,7 +24,7 @@ const (
 	depthMost           = 1 << 20
 )
 
-// A completion may carry ErrTruncated or ErrCanceled instead of an ep.Status.
+// The error of a completion may be ErrTruncated or ErrCanceled instead of an ep.Status.
 var (
 	// ErrTruncated means that a message was longer than the buffer. The bytes beyond the buffer
 	// are lost.
@@ -41,8 +41,8 @@ type Config struct {
 	// without a polled completion. Endpoint.ReceiveDepth bounds the receives that are posted, or
 	// completed and not polled. Endpoint.PeerReceives has no effect.
 	Endpoint ep.Config
-	// Unexpected bounds the messages of one peer that arrived before their receives. If
-	// Unexpected is zero, the bound is 256 messages. Further messages of the peer wait at their
+	// Unexpected bounds the number of messages of one peer that arrived before their receives.
+	// If Unexpected is zero, the bound is 256. Further messages of the peer wait at their
 	// sender.
 	Unexpected int
 	// Eager is the longest message in bytes that is sent at once. The receiver of a longer

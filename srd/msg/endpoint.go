@@ -15,7 +15,8 @@ import (
 
 // Endpoint sends and receives tagged messages. An Endpoint is safe for concurrent use.
 //
-// Code that holds mu may take locks of package ep, and never the other way round.
+// Code that holds mu may take locks of package ep. Code that holds a lock of package ep never
+// takes mu.
 type Endpoint struct {
 	cfg      Config
 	e        *ep.Endpoint
@@ -35,7 +36,7 @@ type Endpoint struct {
 	ops     []op     // requests of the underlying endpoint; its context is the index
 	free    []uint32 // free indices of ops
 	offers  map[uint32]*offer
-	number  uint32 // number of the last offer
+	number  uint32 // number of the newest offer
 	timer   *time.Timer
 	spare   []*message   // for reuse
 	idle    []*receive   // for reuse
@@ -52,15 +53,15 @@ func (m *Endpoint) unlock() {
 	m.mu.Unlock()
 }
 
-// hold notes that a handle has requests, which the method unlock() will send. The caller holds
-// Endpoint.mu.
+// hold records that a handle has requests, which the method unlock() will send. The caller
+// holds Endpoint.mu.
 func (m *Endpoint) hold(h *ep.Handle) {
 	if !slices.Contains(m.started, h) {
 		m.started = append(m.started, h)
 	}
 }
 
-// spareMost bounds the messages and receives kept for reuse.
+// spareMost bounds the messages, and the receives, that are kept for reuse.
 const spareMost = 256
 
 // pair is an endpoint's record of a peer. Endpoint.mu protects its fields.
@@ -70,12 +71,12 @@ type pair struct {
 
 	out    orderOut
 	opened chan struct{} // has a token when out has room again
-	skips  bool          // the peer must be told the new base of out
+	skips  bool          // a skip frame with the new base of `out` must be sent to the peer
 	in     orderIn
 
 	unexpected []*message
-	loose      int                 // held messages that package ep does not count
-	offered    map[uint32]struct{} // numbers of the peer's offers that are not finished
+	loose      int                 // number of held messages that were removed from the count of package ep
+	offered    map[uint32]struct{} // numbers of the peer's unfinished offers
 
 	reading  int     // reads without a result
 	pulls    []*pull // messages with bytes to read
@@ -185,7 +186,8 @@ func (m *Endpoint) Close() error {
 	return err
 }
 
-// batchMost is how many completions of the underlying endpoint are handled at once.
+// batchMost is the largest number of completions of the underlying endpoint that are handled
+// under one lock.
 const batchMost = 64
 
 // arrivals handles the frames of peers.
@@ -253,8 +255,9 @@ func (m *Endpoint) frame(c *ep.Completion) {
 	}
 }
 
-// loosen removes a held message from the count of package ep, so that the missing earlier
-// messages find a receive. The count leaves out at most orderWindow messages of each peer.
+// loosen removes a held message from package ep's count of the peer's messages
+// (Config.PeerReceives), so that the missing earlier messages are not refused. At most
+// orderWindow messages of each peer are left out of the count.
 func (p *pair) loosen(x *message) {
 	if p.loose < orderWindow {
 		p.loose++

@@ -18,7 +18,7 @@ func open() *msg.Endpoint {
 	return m
 }
 
-// to makes a handle from an endpoint to another on this host.
+// to makes a handle from one endpoint to another on this host.
 func to(from, m *msg.Endpoint) *msg.Handle {
 	m.Allow(from.PublicKey())
 	h, err := from.Handle(m.PublicKey(), local(m.Port()))
@@ -39,7 +39,7 @@ func wait(q *msg.Queue) msg.Completion {
 	return c[0]
 }
 
-// Tags sort messages, whatever the order in which they arrive.
+// Each receive gets the message with its tag, whatever the order in which messages arrive.
 func Example() {
 	ctx := context.Background()
 	a, b := open(), open()
@@ -58,8 +58,8 @@ func Example() {
 	// how many roads?
 }
 
-// A mask takes bits out of the comparison. Here the upper half of a tag is a kind and the
-// lower one a number.
+// A mask excludes bits of the tag from the comparison. Here the upper half of a tag is a
+// kind, and the lower half a number.
 func ExampleEndpoint_Receive() {
 	ctx := context.Background()
 	a, b := open(), open()
@@ -94,7 +94,7 @@ func ExampleHandle_Send() {
 	// 2 c
 }
 
-// The size of a message decides about its buffer.
+// The program chooses a buffer after it knows the size of the message.
 func ExampleEndpoint_Claim() {
 	ctx := context.Background()
 	a, b := open(), open()
@@ -111,7 +111,7 @@ func ExampleEndpoint_Claim() {
 	// Output: 50000 bytes
 }
 
-// One buffer takes many messages.
+// One buffer receives many messages.
 func ExampleEndpoint_ReceiveMulti() {
 	ctx := context.Background()
 	a, b := open(), open()
@@ -137,7 +137,7 @@ func ExampleEndpoint_ReceiveMulti() {
 	// the buffer is free
 }
 
-// A receive that has not matched can be taken back.
+// A receive that has not matched a message can be cancelled.
 func ExampleEndpoint_Cancel() {
 	m := open()
 	defer m.Close()

@@ -2,19 +2,19 @@ package msg
 
 import "time"
 
-// Probe asks the peers at once whether they still know the offers.
+// Probe sends the probes for all offers now.
 func (m *Endpoint) Probe() { m.probe() }
 
-// ReadFor sets how long a read may take.
+// ReadFor sets the time limit of a read.
 func (m *Endpoint) ReadFor(d time.Duration) { m.readFor = d }
 
-// Kept returns how many messages of peers are kept.
+// Kept returns the number of stored messages of peers.
 func (m *Endpoint) Kept() int {
 	s := m.Stats()
 	return s.Unexpected + s.Held
 }
 
-// Answers returns how many answers wait for peers.
+// Answers returns the number of control frames that wait to be sent.
 func (m *Endpoint) Answers() (n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,7 +11,7 @@ const (
 	kindEager   = 1 // a message with its bytes
 	kindOffer   = 2 // a message whose bytes the receiver reads
 	kindDone    = 3 // the receiver has read the bytes; the offer's number is immediate data
-	kindProbe   = 4 // whether the receiver still has the offer; the offer's number is immediate data
+	kindProbe   = 4 // asks whether the receiver still has the offer; the offer's number is immediate data
 	kindSkip    = 5 // ordered messages below the immediate data will not be sent any more
 	kindMask    = 0x0f
 	flagOrdered = 0x80
@@ -47,7 +47,7 @@ type head struct {
 	imm     uint32
 
 	// Only an offer uses the following fields.
-	number uint32 // chosen by the sender
+	number uint32 // number of the offer, chosen by the sender
 	size   uint64
 	key    uint64 // key of the region with the bytes
 }

@@ -55,7 +55,7 @@ func TestExamplesOfTheDocument(t *testing.T) {
 	}
 }
 
-// No frame panics, and each has one spelling.
+// No frame causes a panic, and a parsed frame is encoded as the same bytes.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 5, 's'})
 	f.Add(append([]byte{0xc2}, make([]byte, headMost-1+offerLen)...))

@@ -9,12 +9,13 @@ import (
 	"testing"
 )
 
-// gate passes UDP packets between one socket and a server until it is shut. It can lose some.
+// gate passes UDP packets between one socket and a server until it is shut. It can drop some
+// of them.
 type gate struct {
 	front, back *net.UDPConn
 	shut        atomic.Bool
-	loss        atomic.Int32                   // packets of 100
-	client      atomic.Pointer[netip.AddrPort] // where the last packet came from
+	loss        atomic.Int32                   // percentage of dropped packets
+	client      atomic.Pointer[netip.AddrPort] // source address of the last packet
 }
 
 func newGate(t *testing.T, server netip.AddrPort) *gate {

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd/msg"
 )
 
-// liar is a peer that sends any frames.
+// liar is a peer that sends arbitrary frames.
 type liar struct {
 	*ep.Endpoint
 	h *ep.Handle
@@ -28,7 +28,7 @@ func newLiar(t *testing.T, key ep.PrivateKey, b *msg.Endpoint) *liar {
 	return &liar{e, h}
 }
 
-// eager makes a frame of a message. With an epoch it is ordered.
+// eager makes the frame of a short message. With an epoch the message is ordered.
 func eager(tag, epoch uint64, seq uint32, data []byte) []byte {
 	b := []byte{1}
 	if epoch != 0 {
@@ -41,14 +41,14 @@ func eager(tag, epoch uint64, seq uint32, data []byte) []byte {
 	return append(b, data...)
 }
 
-// offered makes a frame of an offer.
+// offered makes the frame of an offer.
 func offered(number uint32, size, key uint64) []byte {
 	b := binary.BigEndian.AppendUint64([]byte{2}, 0)
 	b = binary.BigEndian.AppendUint32(b, number)
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, size), key)
 }
 
-// exchange sends messages between honest peers, which notice nothing of the liar.
+// exchange sends messages between honest peers, which the liar must not affect.
 func exchange(t *testing.T, ctx context.Context, c, b *msg.Endpoint, h *msg.Handle) {
 	t.Helper()
 	for _, size := range []int{100, 100_000} {
@@ -63,8 +63,8 @@ func exchange(t *testing.T, ctx context.Context, c, b *msg.Endpoint, h *msg.Hand
 	}
 }
 
-// A peer sends messages that no receive takes, without end, and again with a new session. Its
-// budget is kept, and others notice nothing.
+// A peer sends any number of messages that match no receive, and again in a new session. Its
+// bound holds, and other peers are not affected.
 func TestTagFlood(t *testing.T) {
 	ctx := background(t)
 	const unexpected, window = 32, 256
@@ -93,7 +93,7 @@ func TestTagFlood(t *testing.T) {
 	}
 }
 
-// Frames that no honest peer sends are counted, and take nothing.
+// Frames that no honest peer sends are counted, and occupy no memory.
 func TestLiesInFrames(t *testing.T) {
 	ctx := background(t)
 	b, c := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
@@ -125,7 +125,7 @@ func TestLiesInFrames(t *testing.T) {
 	exchange(t, ctx, c, b, h)
 }
 
-// An offer of bytes that are not there fails at its receive alone.
+// An offer of bytes that cannot be read fails, and affects only its own receive.
 func TestFalseOffer(t *testing.T) {
 	ctx := background(t)
 	b, c := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
@@ -143,7 +143,8 @@ func TestFalseOffer(t *testing.T) {
 	exchange(t, ctx, c, b, h)
 }
 
-// A peer says that another peer's message, or one that it was not offered, is read.
+// A peer claims to have read a message that was offered to another peer, or was never
+// offered.
 func TestLiesAboutOffers(t *testing.T) {
 	ctx := background(t)
 	b, c := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
@@ -167,7 +168,8 @@ func TestLiesAboutOffers(t *testing.T) {
 	}
 }
 
-// A peer asks for messages without end and takes no answer. The answers are bounded.
+// A peer sends any number of probes, and accepts no answer. The number of stored answers is
+// bounded.
 func TestProbeFlood(t *testing.T) {
 	ctx := background(t)
 	b, c := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
@@ -187,7 +189,8 @@ func TestProbeFlood(t *testing.T) {
 	exchange(t, ctx, c, b, h)
 }
 
-// The receiver of an offer restarts, and knows nothing of it. Its sender hears that.
+// The receiver of an offer restarts, and does not know it any more. The sender's send then
+// fails.
 func TestReceiverOfAnOfferRestarts(t *testing.T) {
 	ctx := background(t)
 	key := ep.NewKey()
@@ -215,7 +218,7 @@ func TestReceiverOfAnOfferRestarts(t *testing.T) {
 	}
 }
 
-// A receiver that is dead ends an offer as it ends other requests.
+// If the receiver of an offer fails, the send fails like other requests.
 func TestReceiverOfAnOfferDies(t *testing.T) {
 	ctx := background(t)
 	a := endpoint(t, msg.Config{Endpoint: ep.Config{Unresponsive: 300 * time.Millisecond}})
@@ -231,8 +234,8 @@ func TestReceiverOfAnOfferDies(t *testing.T) {
 	}
 }
 
-// A peer offers bytes and then sends nothing. Its receive ends, and the buffer is the
-// program's again.
+// A peer offers bytes and then sends nothing. The receive fails, and the buffer belongs to
+// the program again.
 func TestOfferThatIsNotSent(t *testing.T) {
 	ctx := background(t)
 	patient := ep.Config{Unresponsive: time.Hour}

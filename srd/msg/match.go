@@ -19,15 +19,15 @@ func (m *Match) takes(from ep.PublicKey, tag uint64) bool {
 	return (tag^m.Tag)&^m.Ignore == 0 && (m.From == ep.PublicKey{} || m.From == from)
 }
 
-// message is a peer's message, with its bytes or with an offer of them.
+// message is a received message of a peer: either its bytes, or an offer of them.
 type message struct {
 	pair    *pair
 	head    head
 	data    []byte // bytes of an eager message; borrowed until keep() is called
 	kept    bool
-	loose   bool          // pair.loose counts it
-	arrival uint64        // number that grows with each unexpected message
-	place   ep.Completion // completion of package ep, to be released
+	loose   bool          // the message is counted in pair.loose
+	arrival uint64        // position in the order of arrival of all unexpected messages
+	place   ep.Completion // completion of package ep that is to be released
 }
 
 // size returns the number of bytes of the whole message.
@@ -55,12 +55,12 @@ type receive struct {
 	multi   bool
 	least   int
 	at      int  // used bytes
-	open    int  // messages whose bytes are still being read
+	open    int  // number of messages whose bytes are still being read
 	retired bool // it takes no more messages
 }
 
 // The offset of each message in a buffer for several messages is a multiple of granule, a cache
-// line. So a buffer for several messages makes a bounded number of completions.
+// line. So the number of completions of such a buffer is bounded.
 const granule = 64
 
 // fits reports whether there is room for a message of n bytes. A message longer than the whole
@@ -94,10 +94,10 @@ type matcher struct {
 	arrived uint64
 }
 
-// arrive returns the posted receive request that matches a message. Without a matching receive,
-// arrive() returns nil and keeps the message as unexpected. A matching receive for several
-// messages may lack room for the message. Method arrive removes a receive without room and
-// passes it to the function over().
+// arrive returns the oldest posted receive that matches a message. If there is none, arrive()
+// returns nil and stores the message as unexpected. If a matching receive for several messages
+// has no room for the message, arrive() removes it, passes it to the function over(), and
+// continues with the next one.
 func (m *matcher) arrive(x *message, over func(*receive)) *receive {
 	for i := 0; i < len(m.posted); {
 		r := m.posted[i]

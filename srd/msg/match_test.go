@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// twin is a matcher that is slow and obvious: two lists in order of time.
+// twin is a simple, slow model of the matcher: two lists in order of time.
 type twin struct {
 	posted     []*receive
 	unexpected []*message
@@ -39,7 +39,8 @@ func (w *twin) remove(x *message) {
 	w.unexpected = slices.DeleteFunc(w.unexpected, func(y *message) bool { return y == x })
 }
 
-// Whatever comes and is posted in whatever order, the matcher decides as its twin.
+// Whatever the order of messages and receives, the matcher gives the same results as its
+// model.
 func TestMatcherMatchesItsTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var m matcher
@@ -95,7 +96,7 @@ func TestMatcherMatchesItsTwin(t *testing.T) {
 	})
 }
 
-// A mask takes bits out of the comparison.
+// A mask excludes bits of the tag from the comparison.
 func TestMatchIgnoresBits(t *testing.T) {
 	a, b := ep.PublicKey{1}, ep.PublicKey{2}
 	for _, x := range []struct {
@@ -118,8 +119,8 @@ func TestMatchIgnoresBits(t *testing.T) {
 	}
 }
 
-// Messages in any order of arrival come out in order, and all of them: also if sessions end,
-// and what was under way fails, and if the receiver is another process.
+// Messages that arrive in any order are delivered in order, without exception. This also
+// holds if sessions end and the messages in flight fail, and if the receiver restarts.
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		out, in := orderOut{epoch: 7}, orderIn{}
@@ -202,8 +203,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// What comes of a message that has failed has no order, and no base makes the receiver work
-// without end.
+// A failed message that still arrives has no position in the order, and no value of base
+// causes an unbounded amount of work.
 func TestOrderTakesAnyBase(t *testing.T) {
 	in := orderIn{}
 	for _, x := range []struct {
@@ -212,12 +213,12 @@ func TestOrderTakesAnyBase(t *testing.T) {
 		run       int
 		ok        bool
 	}{
-		{1, 5, 4, 0, true},            // 4 may come
-		{1, 6, 1 << 31 >> 1, 2, true}, // it does not; 5 goes on, and 6 is late
+		{1, 5, 4, 0, true},            // 4 may still arrive
+		{1, 6, 1 << 31 >> 1, 2, true}, // 4 is not awaited any more: 5 is released, and 6 is late
 		{1, 1 << 31, 1<<31 - 1, 0, true},
-		{1, 1<<31 + 300, 1<<31 + 60, 1, true}, // no honest distance
+		{1, 1<<31 + 300, 1<<31 + 60, 1, true}, // a distance that no honest sender uses
 		{2, 0, 0, 2, true},                    // another process
-		{1, 7, 0, 1, true},                    // late of the one before
+		{1, 7, 0, 1, true},                    // a late message of the previous process
 		{2, 300, 0, 0, false},
 		{2, 1<<32 - 1, 0, 1, true}, // late
 	} {

@@ -7,7 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/msg"
 )
 
-// Messages with More leave also if the program cannot send another one: its queue is full.
+// Messages with More are also sent if the program cannot send another one, because the
+// queue is full.
 func TestFullQueueHoldsNothingBack(t *testing.T) {
 	ctx := background(t)
 	const depth = 4

@@ -20,7 +20,7 @@ func background(t *testing.T) context.Context {
 	return ctx
 }
 
-// local returns the address at which programs on this host call an endpoint.
+// local returns the address at which programs on this host reach an endpoint.
 func local(port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)
 }
@@ -38,7 +38,7 @@ func endpoint(t *testing.T, cfg msg.Config) *msg.Endpoint {
 	return m
 }
 
-// joined returns a handle from a to b, where a is allowed.
+// joined returns a handle from a to b, and allows a at b.
 func joined(t *testing.T, a, b *msg.Endpoint) *msg.Handle {
 	t.Helper()
 	must(t, b.Allow(a.PublicKey()))
@@ -77,7 +77,7 @@ func waitFor(t *testing.T, ctx context.Context, ok func() bool) {
 	}
 }
 
-// arrived waits until m has n messages that no receive has taken.
+// arrived waits until m has n messages that have not matched a receive.
 func arrived(t *testing.T, ctx context.Context, m *msg.Endpoint, n int) {
 	t.Helper()
 	waitFor(t, ctx, func() bool { return m.Stats().Unexpected == n })

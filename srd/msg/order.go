@@ -1,14 +1,14 @@
 package msg
 
-// orderWindow bounds the distance from the lowest number of an ordered message without a result
-// to the highest number. So orderWindow also bounds the messages that the peer holds back for an
-// earlier message.
+// orderWindow bounds the distance from the lowest number without a result to the highest number
+// of an ordered message. So it also bounds the messages that the peer holds back because an
+// earlier one is missing.
 const orderWindow = 256
 
 // orderOut numbers the ordered messages to a peer. The type orderOut is not safe for concurrent
 // use.
 type orderOut struct {
-	epoch      uint64 // random, so each process has a different one
+	epoch      uint64 // random, so that each process has a different one
 	next, base uint32 // next number, and lowest number without a result
 	over       [orderWindow]bool
 }
@@ -21,7 +21,8 @@ func (o *orderOut) take() (seq uint32, behind byte) {
 	return o.next - 1, byte(o.next - 1 - o.base)
 }
 
-// done records that a message has a result, and reports whether more messages may now be sent.
+// done records that a message has a result, and reports whether the window has advanced, so
+// that more messages may be sent.
 func (o *orderOut) done(seq uint32) (more bool) {
 	o.over[seq%orderWindow] = true
 	for o.base != o.next && o.over[o.base%orderWindow] {
@@ -42,11 +43,11 @@ type orderIn struct {
 	run         []*message
 }
 
-// admit takes an arrived message, and returns the messages that are now in order. Messages with
-// numbers below `base` are not awaited: they have failed, or another process of this end has
-// received them. If a message below `base` arrives after all, admit() returns it at once. The
-// returned slice is valid until the next call. If the message breaks the protocol, admit()
-// returns false.
+// admit takes an arrived message, and returns the messages that are now in order. The method
+// does not wait for messages with numbers below `base`: they have failed, or an earlier process
+// of this end has received them. If a message below `base` arrives after all, admit() returns
+// it at once. The returned slice is valid until the next call. If the message breaks the
+// protocol, admit() returns false.
 func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*message, ok bool) {
 	o.run = o.run[:0]
 	switch {
@@ -90,7 +91,7 @@ func (o *orderIn) skip(epoch uint64, base uint32) []*message {
 	return o.run
 }
 
-// advance releases the held messages below `base` and sets the field next to `base`.
+// advance releases the held messages below `base`, and sets `next` to `base`.
 func (o *orderIn) advance(base uint32) {
 	ahead := int32(base - o.next)
 	if ahead <= 0 {
@@ -105,7 +106,7 @@ func (o *orderIn) advance(base uint32) {
 	o.next = base
 }
 
-// follow releases the messages from the number in the field next up to the first gap.
+// follow releases the messages from the number `next` up to the first gap.
 func (o *orderIn) follow() {
 	for o.held[o.next] != nil {
 		o.release()
@@ -120,8 +121,7 @@ func (o *orderIn) flush() {
 	}
 }
 
-// release moves the message whose number is in the field next to the list run, if that message
-// has arrived.
+// release moves the message with the number `next` to the list `run`, if it has arrived.
 func (o *orderIn) release() {
 	if h := o.held[o.next]; h != nil {
 		delete(o.held, o.next)

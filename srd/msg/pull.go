@@ -10,16 +10,16 @@ import (
 const (
 	// readMost is the largest number of bytes of one read. A longer message needs several reads.
 	readMost = 256 << 10
-	// readsMost bounds the concurrent reads from one peer. Sixteen reads take 4 MiB, the
+	// readsMost bounds the concurrent reads from one peer. Sixteen reads request 4 MiB, the
 	// bandwidth-delay product of 3 Gbit/s and 10 ms.
 	readsMost = 16
 	// readForMost bounds the time of a read. So a peer that offers bytes and does not send them
 	// occupies a receive for at most readForMost. A peer with less than 0.6 Mbit/s cannot finish
 	// a read within readForMost.
 	readForMost = time.Minute
-	// controlsMost bounds the answers that wait for a slot of the underlying handle. Only a peer
-	// that does not accept its answers reaches controlsMost. A peer without an answer sends its
-	// probe again.
+	// controlsMost bounds the control frames that wait for a slot of the underlying handle. Only
+	// with a peer that does not accept its answers are there so many. Further answers are dropped:
+	// a peer without an answer sends its probe again.
 	controlsMost = 1024
 	// probeAfter is how often the sender of a long message sends a probe to its receiver.
 	probeAfter = 5 * time.Second
@@ -30,8 +30,8 @@ type pull struct {
 	message *message
 	receive *receive
 	dest    []byte
-	at      int // bytes requested so far
-	open    int // reads without a result
+	at      int // number of bytes requested so far
+	open    int // number of reads without a result
 	err     error
 }
 
@@ -42,7 +42,7 @@ func (m *Endpoint) pull(p *pull) {
 	m.pump(pr)
 }
 
-// pump sends the answers and reads that wait for a peer. The caller holds Endpoint.mu.
+// pump sends the waiting control frames and reads to a peer. The caller holds Endpoint.mu.
 func (m *Endpoint) pump(p *pair) {
 	if m.closed {
 		return
@@ -192,8 +192,8 @@ func (m *Endpoint) control(p *pair, c control) bool {
 	return true
 }
 
-// watch starts the timer of the method probe() if there is only one offer. The caller holds
-// Endpoint.mu.
+// watch starts the timer of the method probe() if the first offer was just added. The caller
+// holds Endpoint.mu.
 func (m *Endpoint) watch() {
 	if m.timer == nil {
 		m.timer = time.AfterFunc(probeAfter, m.probe)

@@ -29,8 +29,8 @@ type Completion struct {
 	// From is the sender of a received message, and Tag its tag.
 	From ep.PublicKey
 	Tag  uint64
-	// Data is the received message, or its beginning if the message is longer than the buffer.
-	// With OpReleased, or if no message came, Data is the whole buffer.
+	// Data is the received message, or its beginning if the message is longer than the buffer. With
+	// OpReleased, or if no message was received, Data is the whole buffer.
 	Data []byte
 	// Size is the length of the message at its sender, in bytes.
 	Size int
@@ -38,7 +38,7 @@ type Completion struct {
 	Immediate    uint32
 	HasImmediate bool
 
-	slot chan struct{} // gets the slot of the request back
+	slot chan struct{} // channel from which a token is taken when the completion is polled
 }
 
 // Queue holds the completions of sends or of receives. Config.Endpoint bounds the number of
@@ -55,8 +55,8 @@ func (q *Queue) Poll(v []Completion) int {
 	return n
 }
 
-// Event returns a channel that gets a token after a completion is added. One token may stand for
-// many completions, so poll until Poll returns zero.
+// Event returns a channel that gets a token when a completion is added. One token may stand for
+// many completions, so call Poll until it returns zero.
 func (q *Queue) Event() <-chan struct{} { return q.q.Event() }
 
 // Wait is like Poll, but waits while there is no completion. Wait returns ep.ErrClosed if the

@@ -2,23 +2,23 @@ package msg
 
 import "github.com/srdtun/srdtun/srd/ep"
 
-// Receive posts a buffer for one message that matches. If matching messages have arrived
-// already, Receive takes the oldest one. The buffer belongs to the endpoint until the completion
-// is polled. The errors of Receive are ep.ErrFull and ep.ErrClosed.
+// Receive posts a buffer for one message that matches. If matching messages have already
+// arrived, the buffer gets the oldest one. The buffer belongs to the endpoint until the
+// completion is polled. The errors of Receive are ep.ErrFull and ep.ErrClosed.
 func (m *Endpoint) Receive(match Match, buf []byte, context uint64) error {
 	return m.post(receive{match: match, buf: buf, context: context})
 }
 
 // ReceiveMulti posts a buffer for several messages. Each message has a completion with its part
-// of the buffer, which begins at a multiple of 64 bytes. The buffer takes messages until fewer
-// than `least` bytes are left, a message does not fit, or the receive is canceled. The last
-// completion of the buffer is OpReleased.
+// of the buffer, which begins at a multiple of 64 bytes. The buffer receives messages until
+// fewer than `least` bytes are left, a message does not fit, or the receive is canceled. The
+// last completion of the buffer is OpReleased.
 func (m *Endpoint) ReceiveMulti(match Match, buf []byte, least int, context uint64) error {
 	return m.post(receive{match: match, buf: buf, context: context, multi: true, least: least})
 }
 
-// lockWithSlot takes a slot for a receive, and locks Endpoint.mu. After an error, neither is
-// taken. The errors of lockWithSlot are ep.ErrFull and ep.ErrClosed.
+// lockWithSlot takes a slot for a receive, and locks Endpoint.mu. After an error, the slot is
+// not taken and mu is not locked. The errors are ep.ErrFull and ep.ErrClosed.
 func (m *Endpoint) lockWithSlot() error {
 	select {
 	case m.slots <- struct{}{}:
@@ -68,7 +68,7 @@ func (m *Endpoint) receive() *receive {
 	return new(receive)
 }
 
-// arrive passes a message to the receive that matches. The caller holds Endpoint.mu.
+// arrive passes a message to the matching receive, if any. The caller holds Endpoint.mu.
 func (m *Endpoint) arrive(x *message) {
 	if r := m.match.arrive(x, m.release); r != nil {
 		m.deliver(x, r)
@@ -94,7 +94,7 @@ func (m *Endpoint) deliver(x *message, r *receive) (over bool) {
 	return over
 }
 
-// received completes a message in a receive, and frees both. The caller holds Endpoint.mu.
+// received completes a receive with a message, and frees both. The caller holds Endpoint.mu.
 func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
 	c := Completion{
 		Op: OpReceive, Err: err, Context: r.context, From: x.pair.key, Tag: x.head.tag, Data: data, Size: x.size(),
@@ -117,8 +117,8 @@ func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
 	}
 }
 
-// release completes a receive for several messages. While messages of the receive are still
-// being read, release() completes nothing. The caller holds Endpoint.mu.
+// release completes a receive for several messages, unless messages in it are still being read.
+// The caller holds Endpoint.mu.
 func (m *Endpoint) release(r *receive) {
 	r.retired = true
 	if r.open > 0 {
@@ -187,7 +187,7 @@ func (m *Endpoint) Peek(match Match) (Envelope, bool) {
 type Claimed struct {
 	Envelope
 	of *Endpoint
-	x  *message // nil: Receive or Discard was called
+	x  *message // nil after a call of Receive or Discard
 }
 
 // Claim is like Peek, but also takes the message. The message counts towards Config.Unexpected

@@ -32,7 +32,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Peek does not take a message, and Claim does.
+// Peek leaves a message available to receives, and Claim does not.
 func TestPeekAndClaim(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
@@ -56,7 +56,7 @@ func TestPeekAndClaim(t *testing.T) {
 		t.Errorf("%+v, %+v", short.Envelope, long.Envelope)
 	}
 	unwanted, _ := b.Claim(any)
-	receive(t, b, any, 10, 9) // it gets none of them
+	receive(t, b, any, 10, 9) // it gets none of the claimed messages
 	unwanted.Discard()
 	for i, c := range []*msg.Claimed{short, long} {
 		must(t, c.Receive(make([]byte, c.Size), uint64(i)))
@@ -66,7 +66,7 @@ func TestPeekAndClaim(t *testing.T) {
 		if err := c.Receive(nil, 0); err == nil {
 			t.Error("a claimed message was received twice")
 		}
-		c.Discard() // has no effect any more
+		c.Discard() // has no effect after Receive
 	}
 	for range 3 {
 		if c := next(t, ctx, a.Sends()); c.Err != nil {
@@ -75,7 +75,7 @@ func TestPeekAndClaim(t *testing.T) {
 	}
 }
 
-// One buffer takes several messages, each in its place, until it is used up.
+// One buffer receives several messages, each in its own part, until it is used up.
 func TestReceiveMulti(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
@@ -97,7 +97,7 @@ func TestReceiveMulti(t *testing.T) {
 		t.Fatalf("%v: %v, %d bytes", c.Op, c.Err, len(c.Data))
 	}
 	arrived(t, ctx, b, 2)
-	// A new one takes what waits, and is canceled.
+	// A new receive gets the waiting message, and is then canceled.
 	must(t, b.ReceiveMulti(msg.Match{}, big, 1000, 6))
 	got := map[int]bool{}
 	for range 2 {
@@ -112,8 +112,8 @@ func TestReceiveMulti(t *testing.T) {
 	}
 }
 
-// A program that posts no receives stops its peer and loses no message. Long messages in the
-// other direction still arrive.
+// If a program posts no receives, its peer stops sending, and no message is lost. Long
+// messages in the other direction still arrive.
 func TestUnexpectedIsFlowControl(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, msg.Config{}), endpoint(t, msg.Config{Unexpected: 8})
@@ -134,7 +134,7 @@ func TestUnexpectedIsFlowControl(t *testing.T) {
 	if c := next(t, ctx, b.Sends()); c.Err != nil {
 		t.Error(c.Err)
 	}
-	for i := range n { // in the order in which they were sent, or the program waits for ever
+	for i := range n { // in the order of sending; otherwise the program would wait for ever
 		receive(t, b, msg.Match{Ignore: ^uint64(0)}, 10, uint64(i))
 	}
 	seen := map[uint64]bool{}
@@ -166,7 +166,7 @@ func TestClose(t *testing.T) {
 	if err := h.Send(ctx, 0, nil, msg.Options{}); err != ep.ErrClosed {
 		t.Errorf("closed handle: %v", err)
 	}
-	receive(t, b, msg.Match{}, 100_000, 0) // its sender has taken it back
+	receive(t, b, msg.Match{}, 100_000, 0) // its sender has cancelled it
 	if c := next(t, ctx, b.Receives()); c.Err != ep.StatusRemoteInvalid {
 		t.Errorf("taken back: %v", c.Err)
 	}

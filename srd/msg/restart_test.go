@@ -10,7 +10,7 @@ import (
 )
 
 // A peer restarts again and again under load. Each send has one completion, and ordered
-// messages go on after it.
+// messages arrive after each restart.
 func TestPeerRestartsUnderLoad(t *testing.T) {
 	ctx := background(t)
 	key := ep.NewKey()
@@ -50,7 +50,7 @@ func TestPeerRestartsUnderLoad(t *testing.T) {
 			seen[c.Context] = true
 			statuses[c.Err]++
 		}
-		// Its program takes what came.
+		// Its program polls the received messages.
 		for _, c := range batch[:b.Receives().Poll(batch)] {
 			b.Receive(msg.Match{}, c.Data[:cap(c.Data)], 0)
 		}
@@ -68,8 +68,8 @@ func TestPeerRestartsUnderLoad(t *testing.T) {
 	t.Log(statuses)
 }
 
-// A receiver that restarts has not seen the ordered messages before. The next ones still
-// arrive, in order.
+// A receiver that has restarted does not know the earlier ordered messages. The next ones
+// still arrive, in order.
 func TestOrderGoesOnAfterARestart(t *testing.T) {
 	ctx := background(t)
 	key := ep.NewKey()
@@ -85,7 +85,7 @@ func TestOrderGoesOnAfterARestart(t *testing.T) {
 	port := b.Port()
 	b.Close()
 	b = endpoint(t, msg.Config{Endpoint: ep.Config{Key: key, Port: port, Allow: []ep.PublicKey{a.PublicKey()}}})
-	for tag := uint64(3); ; tag++ { // the first may fail with the old session
+	for tag := uint64(3); ; tag++ { // the first send may fail with the old session
 		receive(t, b, msg.Match{Tag: tag}, 10, tag)
 		send(t, ctx, h, tag, nil, msg.Options{Ordered: true})
 		if next(t, ctx, a.Sends()).Err != nil {

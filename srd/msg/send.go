@@ -22,15 +22,15 @@ type Handle struct {
 type Options struct {
 	// Context is a number that the send's Completion returns.
 	Context uint64
-	// Ordered messages to a peer are matched in the order of sending. Other messages have no
-	// order, and do not wait for ordered messages.
+	// Ordered messages to one peer are matched in the order of sending. Other messages have no
+	// order, and do not wait for ordered ones.
 	Ordered bool
 	// Immediate is a number for the receiver's completion, sent if HasImmediate is true.
 	Immediate    uint32
 	HasImmediate bool
-	// More says that another message to the same peer follows at once. The endpoint may hold
-	// this message back, so that both leave in one train of packets. Handle.Push sends the
-	// messages held back.
+	// More says that another message to the same peer follows at once. The endpoint may delay this
+	// message, so that both are sent in one train of packets. Handle.Push sends the delayed
+	// messages.
 	More bool
 }
 
@@ -59,8 +59,8 @@ func (h *Handle) Close() error {
 
 // Send sends a message. The memory of data belongs to the endpoint until the completion is
 // polled. Send waits while the handle has Endpoint.SendDepth sends without a polled completion.
-// Send also waits while the peer's ordered messages without a result span 256 numbers. The
-// errors of Send are ErrTooLarge, ep.ErrClosed, and the error of ctx.
+// An ordered Send also waits while 256 numbers have been used from the lowest number without a
+// result on. The errors of Send are ErrTooLarge, ep.ErrClosed, and the error of ctx.
 func (h *Handle) Send(ctx context.Context, tag uint64, data []byte, o Options) error {
 	if !h.tryAcquire() {
 		select {
@@ -114,8 +114,8 @@ func (h *Handle) TrySend(tag uint64, data []byte, o Options) error {
 	return err
 }
 
-// tryAcquire takes a slot. Without a free slot, tryAcquire sends the messages held back, because
-// the program will next wait for completions.
+// tryAcquire takes a slot. If there is none, it sends the delayed messages (Options.More),
+// because the program will next wait for completions.
 func (h *Handle) tryAcquire() bool {
 	select {
 	case h.slots <- struct{}{}:
@@ -126,8 +126,8 @@ func (h *Handle) tryAcquire() bool {
 	}
 }
 
-// Push sends the messages that Options.More has held back. Send calls Push before it waits. A
-// call of Send or TrySend that fails also calls Push.
+// Push sends the messages that were delayed because of Options.More. Send calls Push before it
+// waits. A call of Send or TrySend that fails also calls Push.
 func (h *Handle) Push() { h.below.Push() }
 
 // op is a request of the underlying endpoint.
@@ -153,7 +153,7 @@ type offer struct {
 	region   *ep.Region
 	accepted bool  // the underlying endpoint's send of the offer succeeded
 	read     bool  // the receiver has read the bytes, or will not
-	err      error // the receiver's error, if the field read is true
+	err      error // the receiver's error, if `read` is true
 }
 
 // begin stores a new op and returns its index. The caller holds Endpoint.mu.
@@ -237,8 +237,8 @@ func (h *Handle) prepare(f *head, data []byte, o *Options) (i uint32, err error)
 	return m.begin(x), nil
 }
 
-// open wakes a Send that waits for earlier ordered messages, if orderWindow has room. The caller
-// holds Endpoint.mu.
+// open wakes a Send that waits for results of earlier ordered messages, if there is room in the
+// window. The caller holds Endpoint.mu.
 func (p *pair) open() {
 	if p.out.full() {
 		return
@@ -249,7 +249,8 @@ func (p *pair) open() {
 	}
 }
 
-// offer makes a long message readable for its receiver. The caller holds Endpoint.mu.
+// offer registers the bytes of a long message, so that its receiver can read them. The caller
+// holds Endpoint.mu.
 func (m *Endpoint) offer(h *Handle, data []byte, context uint64) (*offer, error) {
 	region, err := m.e.Register(h.pair.key, data, ep.AccessRead)
 	if err != nil {

@@ -5,8 +5,8 @@ import "github.com/srdtun/srdtun/srd/ep"
 // Stats has the counters of an endpoint.
 type Stats struct {
 	Below      ep.Stats // counters of the underlying endpoint
-	Posted     int      // receives that have matched no message
-	Unexpected int      // messages that no receive has taken
+	Posted     int      // posted receives that have not matched a message
+	Unexpected int      // arrived messages that have not matched a receive
 	Held       int      // ordered messages that wait for an earlier one
 	Offers     int      // long sends whose bytes were not read yet
 	Bad        uint64   // frames that no honest peer sends
@@ -19,8 +19,8 @@ func (m *Endpoint) Stats() Stats {
 	return Stats{Below: m.e.Stats(), Posted: len(m.match.posted), Unexpected: m.match.unexpected(), Held: m.held(), Offers: len(m.offers), Bad: m.bad}
 }
 
-// held returns the number of messages that wait for an earlier message. The caller holds
-// Endpoint.mu.
+// held returns the number of ordered messages that wait for an earlier one. The caller
+// holds Endpoint.mu.
 func (m *Endpoint) held() (n int) {
 	for _, p := range m.pairs {
 		n += len(p.in.held)

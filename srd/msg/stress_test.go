@@ -20,8 +20,9 @@ type node struct {
 	seed uint64
 }
 
-// Several programs do everything at once, each with several goroutines. Each send and each
-// receive has one completion, and what arrives is what was sent.
+// Several programs call all methods at the same time, each in several goroutines. Each send
+// and each receive has one completion, and the received messages are equal to the sent
+// ones.
 func TestEverythingAtOnce(t *testing.T) {
 	ctx := background(t)
 	const nodes, each = 3, 200
@@ -55,7 +56,8 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 }
 
-// body returns a message that says what it is.
+// body returns a message whose bytes depend only on its seed and size, so that a receiver
+// can check it.
 func body(seed uint64, n int) []byte {
 	b := bytes.Repeat([]byte{byte(seed) ^ byte(n)}, 12+n)
 	binary.BigEndian.PutUint64(b, seed)
@@ -117,7 +119,7 @@ func (x *node) post(t *testing.T, ctx context.Context) {
 			t.Error(err)
 		}
 		if err != nil {
-			x.m.Cancel(2) // makes room for a receive that takes other messages
+			x.m.Cancel(2) // makes room for a receive that matches other messages
 			time.Sleep(100 * time.Microsecond)
 		}
 	}

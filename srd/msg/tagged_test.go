@@ -10,10 +10,11 @@ import (
 	"github.com/srdtun/srdtun/srd/msg"
 )
 
-// sizes are those around the bounds: of frames, and of one read.
+// sizes are message sizes near the limits of a frame and of one read.
 var sizes = []int{0, 1, 1000, 8150, 8192, 8193, 100_000, 1 << 20, 3<<20 + 17}
 
-// Messages of each size arrive whole, before and after their receive is posted.
+// Messages of each size arrive completely, whether their receive is posted before or
+// afterwards.
 func TestSizes(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
@@ -43,7 +44,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// A receive takes the oldest message that matches, from the peer that it names or any.
+// A receive gets the oldest matching message, from the peer that it names or from any peer.
 func TestTags(t *testing.T) {
 	ctx := background(t)
 	a, b, c := endpoint(t, msg.Config{}), endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
@@ -91,7 +92,7 @@ func TestOrdered(t *testing.T) {
 			if err := h.Send(ctx, 1, data, msg.Options{Ordered: true}); err != nil {
 				t.Error(err)
 			}
-			// Others go between, and do not disturb.
+			// Unordered messages in between have no effect on the order.
 			if err := h.Send(ctx, 2, nil, msg.Options{}); err != nil {
 				t.Error(err)
 			}
@@ -130,7 +131,7 @@ func TestOrdered(t *testing.T) {
 	}
 }
 
-// A message that is longer than its buffer is truncated, and its sender is content.
+// A message that is longer than its buffer is truncated, and the send succeeds.
 func TestTruncated(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
@@ -152,7 +153,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// The network loses one packet of twenty. All messages arrive, whole and in order.
+// The network loses one of twenty packets. All messages arrive, complete and in order.
 func TestLossyNetwork(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})

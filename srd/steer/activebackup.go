@@ -4,16 +4,16 @@ import "github.com/srdtun/srdtun/srd/mono"
 
 // ActiveBackup uses one path while it works, and another path when it fails, as the Linux
 // bonding driver's active-backup mode does. Paths of the primary class, which belong to one
-// local address, are preferred. When paths of the primary class work again, traffic returns to
-// them. Among the other paths, traffic stays on the current path.
+// local address, are preferred: when one of them works again, traffic returns to it. Among the
+// other paths, traffic stays on the current path as long as it works.
 type ActiveBackup struct {
 	classes
-	primary int // class; below 0: none
-	active  int // path; below 0: none
+	primary int // preferred class; negative: none
+	active  int // path in use; negative: none
 }
 
 // NewActiveBackup returns an ActiveBackup policy. The parameter `primary` is the preferred
-// class, or below zero for no preference.
+// class, or negative for no preference.
 func NewActiveBackup(primary int) *ActiveBackup {
 	return &ActiveBackup{primary: primary, active: -1}
 }

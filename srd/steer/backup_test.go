@@ -12,13 +12,13 @@ func TestActiveBackup(t *testing.T) {
 		repair bool
 		want   int
 	}{
-		{[]int{0, 1, 4}, false, 0},          // none of the primary class: any
-		{[]int{0, 1, 4}, false, 0},          // and it stays there
-		{[]int{1, 4}, false, 1},             // until that fails
-		{[]int{0, 1, 4}, false, 1},          // it does not go back
-		{[]int{0, 1, 3, 4}, false, 3},       // but to the primary class it does
-		{[]int{0, 1, 2, 3, 4}, false, 3},    // within it, it stays
-		{[]int{0, 1}, true, 0},              // a repair elsewhere changes nothing
+		{[]int{0, 1, 4}, false, 0},          // no path of the primary class: any path
+		{[]int{0, 1, 4}, false, 0},          // traffic stays on this path
+		{[]int{1, 4}, false, 1},             // until the path fails
+		{[]int{0, 1, 4}, false, 1},          // traffic does not return to path 0
+		{[]int{0, 1, 3, 4}, false, 3},       // but it returns to the primary class
+		{[]int{0, 1, 2, 3, 4}, false, 3},    // within the primary class it stays on its path
+		{[]int{0, 1}, true, 0},              // a repair on another path does not move traffic
 		{[]int{0, 1, 2, 3, 4, 5}, false, 3}, //
 		{[]int{0, 1, 2, 4}, false, 2},
 	} {
@@ -35,11 +35,11 @@ func TestActiveBackup(t *testing.T) {
 	}
 }
 
-// The second copy leaves from another address if there is one.
+// The second copy is sent from another local address if there is one.
 func TestDuplicateGoesElsewhere(t *testing.T) {
 	d := NewDuplicate(1)
 	for p := range 8 {
-		d.Place(p, p/6) // 0 to 5 and 6, 7
+		d.Place(p, p/6) // paths 0 to 5 have class 0; 6 and 7 have class 1
 	}
 	for range 200 {
 		first := d.Pick(1, setOf(8), Context{})

@@ -7,7 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The cost of one train: a choice among 32 paths, and the acknowledgement.
+// BenchmarkTrain measures the cost of one train for a policy: a choice among 32 paths, and
+// one sample.
 func BenchmarkTrain(b *testing.B) {
 	for _, name := range Names() {
 		b.Run(name, func(b *testing.B) {

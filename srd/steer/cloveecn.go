@@ -16,10 +16,10 @@ const (
 )
 
 // CloveECN assigns flowlets to paths in turn, by weights that it learns from ECN marks (Katta et
-// al., CoNEXT 2017, "Clove-ECN"). A path on which the other end received packets with Congestion
-// Experienced loses a third of its weight. Paths without recent marks share the lost weight. A
-// path loses weight at most once per round trip. In a network that does not mark packets, all
-// paths get equally many flowlets.
+// al., CoNEXT 2017, "Clove-ECN"). A path on which the other end received marked packets
+// (Congestion Experienced) loses a third of its weight, which the paths without recent marks
+// share. A path loses weight at most once per round trip. In a network that does not mark
+// packets, all paths get equally many flowlets.
 type CloveECN struct {
 	turns
 	rng   *rand.Rand
@@ -40,7 +40,8 @@ func (c *CloveECN) Scope() Scope { return PerFlow }
 func (c *CloveECN) Pick(now mono.Time, usable *Set, ctx Context) int {
 	if news := usable.Without(c.known); !news.Empty() {
 		for p := news.Next(0); p >= 0; p = news.Next(p + 1) {
-			// The credit starts at a random value, so that peers do not use paths in step.
+			// The credit starts at a random value, so that different hosts do not use the paths in the
+			// same order.
 			c.weight[p], c.credit[p] = 1, c.rng.Float32()
 			c.known.Add(p)
 		}
@@ -69,7 +70,7 @@ func (c *CloveECN) Sample(now mono.Time, p int, s Sample) {
 			calm.Add(q)
 		}
 	}
-	calm.Remove(p) // needed while no round trip was measured
+	calm.Remove(p) // needed as long as no round trip was measured
 	if calm.Empty() {
 		return // all paths are congested
 	}
@@ -81,8 +82,8 @@ func (c *CloveECN) Sample(now mono.Time, p int, s Sample) {
 	}
 }
 
-// Reset implements Policy. The path gets weight 1 at its next use, and the other paths share the
-// difference.
+// Reset implements Policy. The path gets weight 1 at its next use. The other paths share the
+// difference to its old weight.
 func (c *CloveECN) Reset(p int) {
 	if !c.known.Has(p) {
 		return

@@ -47,7 +47,7 @@ func TestCloveWeightsByHand(t *testing.T) {
 	}
 }
 
-// Weights are 1 on average, and none is so low that the path is never used.
+// The mean of the weights is 1, and no weight is so low that its path is never used.
 func TestCloveWeightsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "paths")

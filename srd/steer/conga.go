@@ -11,16 +11,17 @@ import (
 // 3). A path's congestion is the larger of two metrics. The local metric comes from this host's
 // sending rate on the path. The other end measures and reports the remote metric.
 //
-// CONGA's switches write the load of every link into passing packets. Ordinary switches write no
-// load. So in srdtun the other end measures one-way queueing delay and ECN marks as the remote
-// metric (see Gauge). Unlike a switch, a host has no information about the rates of its paths.
-// Without a configured rate, a path counts as full at the highest recent rate of any path.
+// CONGA's switches write the load of every link into passing packets. Ordinary switches do not.
+// So in srdtun the other end computes the remote metric from one-way queueing delays and ECN
+// marks (see Gauge). Unlike a switch, a host does not know the rates of its links. If no rate is
+// configured, the local metric of a path is the highest at the highest recent sending rate of
+// any path.
 type Conga struct {
 	rng    *rand.Rand
 	table  flowlets
 	shape  dreShape
-	fixed  float64 // configured value of a full register; 0: learnt
-	full   float64 // the highest register of any path lately
+	fixed  float64 // value of a register at the configured rate; 0: no rate is configured
+	full   float64 // highest recent value of any path's register
 	faded  mono.Time
 	local  [MaxPaths]dre
 	remote [MaxPaths]aged // Congestion-To-Leaf table
@@ -29,17 +30,18 @@ type Conga struct {
 
 // CongaConfig holds the parameters of Conga (section 3.6).
 type CongaConfig struct {
-	Timeout time.Duration // of flowlets
-	Alpha   float64       // of the rate estimators, and their period
+	Timeout time.Duration // timeout of flowlets
+	Alpha   float64       // parameter of the rate estimators, with Period
 	Period  time.Duration
-	Rate    float64 // of every path in bytes per second; 0: learnt
+	Rate    float64 // rate of every path in bytes per second; 0: learned
 }
 
 const (
-	// fullLeast, in bytes, prevents a single packet from making a path count as full.
+	// fullLeast is the least value of `full`, in bytes. Without it, a single packet would make a
+	// path count as fully used.
 	fullLeast = 2 * 1500
-	// fullLife is the time after which the highest rate is forgotten. The time fullLife is long
-	// compared with pauses of traffic and short compared with changes of paths.
+	// fullLife is the time after which the highest rate no longer counts. It is long compared with
+	// pauses of traffic, and short compared with the time between changes of paths.
 	fullLife = 10 * time.Second
 )
 
@@ -73,8 +75,9 @@ func (c *Conga) Pick(now mono.Time, usable *Set, ctx Context) int {
 	return p
 }
 
-// best returns the path with the lowest metric, or a random path of several with that metric.
-// However, a flow moves only to a path that is better than its last path (section 3.5).
+// best returns the path with the lowest metric. If several paths have that metric, it returns a
+// random one of them, or the flow's last path if that is one: a flow moves only to a better path
+// (section 3.5).
 func (c *Conga) best(now mono.Time, usable *Set, last int) int {
 	var ties Set
 	least := uint8(MetricMost + 1)
@@ -127,7 +130,7 @@ func (c *Conga) Sample(mono.Time, int, Sample) {}
 // Reset implements Policy.
 func (c *Conga) Reset(p int) { c.local[p], c.remote[p] = dre{}, aged{} }
 
-// Weight implements Policy. The weight of an idle path is 1, and the weight of a full path is 0.
+// Weight implements Policy. The weight of an idle path is 1, and that of a fully used path is 0.
 func (c *Conga) Weight(p int) float64 {
 	return 1 - float64(c.metric(c.clock, p))/MetricMost
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// lab returns CONGA with paths of 8 Gbit/s: a full register holds 160,000 bytes,
-// one level 20,000.
+// lab returns CONGA with paths of 8 Gbit/s. At this rate a register is 160,000 bytes, so
+// one level of the metric is 20,000 bytes.
 func lab() *Conga {
 	return NewConga(1, CongaConfig{Timeout: DefaultFlowletTimeout, Alpha: DefaultDREAlpha, Period: DefaultDREPeriod, Rate: 1e9})
 }
 
-// load brings path p to a local metric of m at `now`.
+// load makes the local metric of path p equal to m at the time `now`.
 func (c *Conga) load(now mono.Time, p int, m uint8) { c.Sent(now, p, 0, int(m)*20_000+10_000) }
 
-// Section 3.5: the path of the least maximum of local and remote metric.
+// Section 3.5: the chosen path has the least maximum of local and remote metric.
 func TestCongaDecidesByTheWorseMetric(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -45,8 +45,8 @@ func TestCongaDecidesByTheWorseMetric(t *testing.T) {
 	}
 }
 
-// A flow moves only to a path that is better than its last one. New flows spread over all
-// best paths.
+// A flow moves only to a path that is better than its last one. New flows are spread evenly
+// over all best paths.
 func TestCongaStaysOnTies(t *testing.T) {
 	a, usable, now := lab(), setOf(4), mono.Time(1e6)
 	home := a.Pick(now, usable, Context{Flow: 1})
@@ -106,7 +106,7 @@ func TestCongaMetricsAge(t *testing.T) {
 	}
 }
 
-// Without a configured rate, a path is full at the highest rate of any path.
+// Without a configured rate, a path counts as fully used at the highest rate of any path.
 func TestCongaLearnsWhatFullIs(t *testing.T) {
 	a := NewConga(1, CongaConfig{Timeout: DefaultFlowletTimeout, Alpha: DefaultDREAlpha, Period: DefaultDREPeriod})
 	now := mono.Time(1e6)
@@ -128,8 +128,8 @@ func TestCongaLearnsWhatFullIs(t *testing.T) {
 	}
 }
 
-// The paper's example (figure 2): one of two paths carries half as much as the other. The
-// far end sees the queue, and CONGA settles at two to one.
+// The paper's example (figure 2): one of two paths has half the rate of the other. The far
+// end measures the queue, and CONGA settles at a split of two to one.
 func TestCongaSplitsByWhatTheFarEndSees(t *testing.T) {
 	a, usable, now := lab(), setOf(2), mono.Time(1e6)
 	var g Gauge
@@ -144,7 +144,7 @@ func TestCongaSplitsByWhatTheFarEndSees(t *testing.T) {
 	for i := range 400_000 {
 		now += 1000 // 1,350 bytes each microsecond: nine tenths of the paths' capacity
 		p := a.Pick(now, usable, Context{Flow: uint32(i % 50)})
-		if i%7 == 0 { // flows that pause: each flowlet ends now and then
+		if i%7 == 0 { // flows pause, so that their flowlets end sometimes
 			a.table.entries[i/7%50].tick -= 2
 		}
 		a.Sent(now, p, uint32(i%50), 1350)

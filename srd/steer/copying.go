@@ -7,29 +7,29 @@ import (
 )
 
 const (
-	// copyShare: one byte in fifty, or 2 %, may be a copy of a message that wants one. Only new
-	// messages pay for copies, so a peer cannot cause more of them.
+	// copyShare: the copies of messages that want one may have one byte for every fifty bytes (2 %)
+	// of new messages. Only new messages add to this budget, so a peer cannot cause more copies.
 	copyShare = 50
-	// copyBurst bounds the bytes of copies that earlier messages have paid for: 100 packets of a
-	// call, or two seconds.
+	// copyBurst bounds the saved budget, in bytes of copies: 100 packets of a voice call, or two
+	// seconds of it.
 	copyBurst = 25 << 10
 )
 
 // copying is the part of Spray that copies single messages on a second uplink.
 type copying struct {
 	locals, remotes names
-	credit          int // bytes of new messages that pay for copies
+	credit          int // bytes of new messages that count towards the budget of copies
 	copied, refused uint64
 }
 
-// ends are the numbers of a path's two ends, in the lists of copying.
+// ends identifies the two ends of a path by their numbers in the lists of copying.
 type ends struct{ local, remote uint8 }
 
-// names numbers values in the order of their arrival.
+// names assigns numbers to values, in the order in which they first occur.
 type names []any
 
 // namesMost bounds the memory for a peer that changes its address again and again. Further values
-// share the last number, so that paths between them get no copies.
+// share the last number, so paths to them do not count as different.
 const namesMost = 64
 
 func (v *names) number(x any) uint8 {
@@ -43,7 +43,8 @@ func (v *names) number(x any) uint8 {
 	return uint8(i)
 }
 
-// Doubles implements Doubled. With one uplink no message costs a search for a second one.
+// Doubles implements Doubled. With only one uplink it returns false for every message, which
+// saves the search for a second path.
 func (s *Spray) Doubles(wantsCopy bool) bool {
 	return wantsCopy && max(len(s.locals), len(s.remotes)) > 1
 }
@@ -58,10 +59,10 @@ func (s *Spray) Sent(_ mono.Time, _ int, _ uint32, n int) {
 	s.credit = min(s.credit+n, copyShare*copyBurst)
 }
 
-// Second implements Doubled. The second path leaves from another uplink than the first, and leads
-// to another address of the peer, as far as the two ends have several.
+// Second implements Doubled. The second path begins at another uplink than the first, and leads
+// to another address of the peer. If no path differs in both, it differs in one of the two.
 func (s *Spray) Second(now mono.Time, usable *Set, c Context, first int) (int, bool) {
-	var apart [3]Set // by the number of ends that differ
+	var apart [3]Set // paths by the number of ends that differ from those of the first
 	one := s.path(first).ends
 	for p := usable.Next(0); p >= 0; p = usable.Next(p + 1) {
 		n, e := 0, s.path(p).ends

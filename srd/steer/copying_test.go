@@ -6,10 +6,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A second path shares no end with the first if that is possible, and otherwise one end at most.
+// A second path shares no end with the first if possible, and otherwise at most one.
 func TestCopyTakesOtherEnds(t *testing.T) {
 	s := NewSpray(1)
-	for p := range 6 { // two local uplinks, and two addresses of the peer; paths 4 and 5 are as 0 and 1
+	for p := range 6 { // two local uplinks, and two addresses of the peer; paths 4 and 5 have the ends of 0 and 1
 		s.Ends(p, p%2, p/2%2)
 	}
 	s.Sent(1, 0, 0, copyShare*copyBurst)
@@ -34,8 +34,8 @@ func TestCopyTakesOtherEnds(t *testing.T) {
 	}
 }
 
-// The copies have at most one byte in copyShare of what was sent. Without anything sent in
-// between, they have at most copyBurst bytes.
+// The bytes of copies are at most 1/copyShare of the bytes of new messages. Without new
+// messages in between, copies have at most copyBurst bytes.
 func TestCopiesHaveABudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, usable := NewSpray(1), setOf(2)
@@ -60,7 +60,7 @@ func TestCopiesHaveABudget(t *testing.T) {
 	})
 }
 
-// A peer that changes its address again and again takes no memory.
+// A peer that changes its address again and again occupies a bounded amount of memory.
 func TestEndsAreBounded(t *testing.T) {
 	s := NewSpray(1)
 	for i := range 10 * namesMost {

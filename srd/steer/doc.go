@@ -1,5 +1,5 @@
-// Package steer chooses the path of the next packets. A policy is pure: it has fixed tables and
-// a seed, and no clock.
+// Package steer has the path policies, which choose the path of each train. A policy is pure: it
+// has fixed tables and a seed, and no clock.
 //
 //	spray          every train any path, by queue            SRD (IEEE Micro 2020)
 //	ecmp           path by hash of the flow                  RFC 2992
@@ -21,14 +21,14 @@
 // All policies implement [Policy]. Some policies also implement one of the following small
 // interfaces. A connection checks for them once, so they cost other policies nothing:
 //
-//   - [Scoped]: how long a choice holds. A policy that keeps flows together gets trains of
+//   - [Scoped]: for what a choice is made. A policy that keeps flows together gets trains of
 //     one flow only, and the flow in [Context]. All usable paths are offered to such a policy,
 //     also paths whose cost makes them ineligible for other policies.
 //   - [Sender]: the bytes sent on each path, for rates and flowcells.
 //   - [Remote]: the congestion of our paths, measured by the other end. A connection with
 //     such a policy stamps its packets with the time. The other end measures with a
-//     [Gauge], under any policy of its own. Each of its packets carries one path's result.
-//   - [Placed]: the class of a path: the configured local address that it leaves from.
+//     [Gauge], whatever its own policy is. Each of its packets carries one path's result.
+//   - [Placed]: the class of a path: the configured local address at which it begins.
 //     Weights and the primary are configured by class.
 //   - [Doubled]: a second path for each train, or for messages that want a copy.
 //
@@ -38,7 +38,7 @@
 // # Why flows are hashed
 //
 // A policy that keeps flows on paths has one table of 4,096 entries, indexed by the flow's hash.
-// So the policy never searches for a flow, ages it out or refuses it. Two flows with the same
-// entry share a path, which only makes the balance worse (CONGA, section 3.4). A table is
+// So the policy never has to search for a flow, remove it or refuse it. Two flows with the same
+// entry share a path, which only makes the load less balanced (CONGA, section 3.4). A table is
 // allocated at the first choice and does not grow.
 package steer

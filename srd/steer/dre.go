@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The default parameters of the Discounting Rate Estimator give a tau of 160 us (CONGA, section
-// 3.6).
+// The default parameters of the Discounting Rate Estimator give a time constant (tau) of 160 us
+// (CONGA, section 3.6).
 const (
 	DefaultDREAlpha  = 0.125
 	DefaultDREPeriod = 20 * time.Microsecond
@@ -20,7 +20,7 @@ const dreForgets = 4096
 // MinDREAlpha is the smallest alpha that may be configured.
 const MinDREAlpha = 0.01
 
-// dreShape holds the common parameters of a policy's estimators.
+// dreShape holds the parameters that all estimators of a policy share.
 type dreShape struct {
 	alpha  float64
 	period time.Duration
@@ -35,7 +35,7 @@ func (s *dreShape) tau() float64 { return s.period.Seconds() / s.alpha }
 // the last reading.
 type dre struct {
 	x    float64
-	tick int64 // period of x
+	tick int64 // number of the period to which x belongs
 }
 
 // at returns the register's value at the time `now`, in bytes.
@@ -56,7 +56,8 @@ func (d *dre) at(now mono.Time, s *dreShape) float64 {
 // add counts n bytes sent.
 func (d *dre) add(now mono.Time, n int, s *dreShape) { d.x = d.at(now, s) + float64(n) }
 
-// power returns b to the power n, by squaring, so that every machine gets the same result.
+// power returns b to the power n, by repeated squaring, so that the result is the same on every
+// machine.
 func power(b float64, n int) float64 {
 	v := 1.0
 	for ; n > 0; n >>= 1 {

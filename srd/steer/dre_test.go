@@ -27,7 +27,7 @@ func TestDREByHand(t *testing.T) {
 		{40_000, 6125},                // x 7/8 again
 		{59_999, 6125},                //
 		{100_000, 6125 * 343.0 / 512}, // three periods at once
-		{90_000, 6125 * 343.0 / 512},  // asked about the past, it stays
+		{90_000, 6125 * 343.0 / 512},  // a time in the past does not change it
 	} {
 		if x := d.at(c.at, &paperShape); math.Abs(x-c.want) > 1e-9 {
 			t.Errorf("at %d ns: %v, want %v", c.at, x, c.want)
@@ -42,7 +42,7 @@ func TestDREByHand(t *testing.T) {
 	}
 }
 
-// At a steady rate R the register is about R tau (section 3.2).
+// At a steady rate R the register is about R times tau (section 3.2).
 func TestDREMeasuresRates(t *testing.T) {
 	const rate = 40e9 / 8
 	var d dre
@@ -54,7 +54,7 @@ func TestDREMeasuresRates(t *testing.T) {
 	}
 }
 
-// Without a timer the result is the same as with one.
+// The result is the same as with the paper's timer.
 func TestDREAgainstATimer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := dreShape{

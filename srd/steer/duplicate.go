@@ -2,9 +2,9 @@ package steer
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// Duplicate sends every packet on two paths, for users who pay twice the bytes for low latency.
-// The receiver uses the first copy to arrive. The first path is chosen as in Spray. The second
-// path leaves from another local address if such a path works.
+// Duplicate sends every packet on two paths, for users who accept twice the bytes in return for
+// low latency. The receiver uses the copy that arrives first. The first path is chosen as in
+// Spray. The second path begins at another local address if such a path works.
 type Duplicate struct {
 	*Spray
 	classes

@@ -3,9 +3,9 @@ package steer
 import "github.com/srdtun/srdtun/srd/mono"
 
 // ECMP puts each flow on one path by a hash, as routers do (RFC 2992). ECMP is the baseline for
-// all later policies. The path is the usable one with the highest hash of flow and path together
-// (Thaler and Ravishankar, IEEE/ACM ToN 1998). So a flow moves only when its path fails or a new
-// path has a higher hash.
+// comparisons of the other policies. The path is the usable one with the highest hash of flow
+// and path together (Thaler and Ravishankar, IEEE/ACM ToN 1998). So a flow moves only when its
+// path fails or a new path has a higher hash.
 type ECMP struct{ seed uint64 }
 
 // NewECMP returns an ECMP policy, whose hash has the given seed.

@@ -22,7 +22,7 @@ func TestECMPSpreadsFlowsEvenly(t *testing.T) {
 	}
 }
 
-// When a path fails, only its own flows move, and they return to it.
+// When a path fails, only its own flows move, and they return when it works again.
 func TestECMPMovesNoOtherFlows(t *testing.T) {
 	for name, p := range map[string]Policy{"ecmp": NewECMP(6), "wcmp": made(t, "wcmp", 6)} {
 		all, left := setOf(16), setOf(16)
@@ -46,7 +46,8 @@ func TestECMPMovesNoOtherFlows(t *testing.T) {
 	}
 }
 
-// Weights 5, 2, and 1 for the class without a weight, two paths each.
+// The classes have the weights 5 and 2, and the class without a configured weight has 1.
+// Each class has two paths.
 func TestWCMPSharesByWeight(t *testing.T) {
 	w := NewWCMP(7, []int{5, 2})
 	for p := range 6 {

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// ageBits is the paper's table: a valid bit, an age bit, and a timer that fires every
-// timeout.
+// ageBits is the table of the paper: each entry has a valid bit and an age bit, and a timer
+// expires after each timeout.
 type ageBits struct {
 	timeout     time.Duration
 	swept       int64

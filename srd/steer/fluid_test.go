@@ -8,11 +8,10 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// fluid is a fabric of links with one queue each. A link delays every packet by the time
-// that it needs. Path p rides on link of[p].
+// fluid is a simulated network of links with one queue each. Path p uses link of[p].
 type fluid struct {
 	of   []int
-	rate []float64   // packets a second, by link
+	rate []float64   // packets a second, for each link
 	free []mono.Time // when the link's queue is empty
 	sent []int
 	acks []fluidAck // in order of arrival within each link, not sorted
@@ -45,7 +44,7 @@ func (f *fluid) send(now mono.Time, p int) {
 	f.acks = append(f.acks, fluidAck{f.free[l].Add(f.base), p, start.Sub(now)})
 }
 
-// arrived gives s the acknowledgements that are due.
+// arrived passes the acknowledgements that are due to s.
 func (f *fluid) arrived(now mono.Time, s *Spray) {
 	kept := f.acks[:0]
 	for _, a := range f.acks {
@@ -81,7 +80,8 @@ func (f *fluid) run(now *mono.Time, d time.Duration, s *Spray, window int) []flo
 // mbit100 is 100 Mbit/s in packets of 1,500 bytes a second.
 func mbit100(int) float64 { return 100e6 / 8 / 1500 }
 
-// Entropy values fall on links unevenly. Still each link gets a quarter.
+// The source ports are distributed unevenly over four links. Still each link gets a quarter
+// of the traffic.
 func TestUnevenEntropiesFillAllLinks(t *testing.T) {
 	for _, entropies := range [][]int{{4, 7, 9, 12}, {8, 8, 8, 8}, {2, 10, 10, 10}, {1, 1, 1, 29}} {
 		f, s, now := newFluid(entropies, mbit100), NewSpray(1), mono.Time(1)
@@ -97,7 +97,7 @@ func TestUnevenEntropiesFillAllLinks(t *testing.T) {
 	}
 }
 
-// Links of unequal rates get what they can carry.
+// Links of unequal rates get traffic in proportion to their rates.
 func TestUnequalLinksAreUsedByRate(t *testing.T) {
 	rates := []float64{1, 1, 1, 0.25}
 	f := newFluid([]int{4, 4, 4, 4}, func(l int) float64 { return rates[l] * mbit100(l) })

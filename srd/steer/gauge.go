@@ -7,23 +7,24 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Gauge measures the congestion of the other end's paths to this host, and reports the paths one
-// by one. A Gauge is CONGA's Congestion-From-Leaf table (section 3.3). The zero value of a Gauge
-// is ready for use. A Gauge allocates memory only for paths on which packets arrived.
+// Gauge measures the congestion of the other end's paths to this host, and reports them one by
+// one. It corresponds to CONGA's Congestion-From-Leaf table (section 3.3). The zero value of a
+// Gauge is ready for use. A Gauge allocates memory only for paths on which packets arrived.
 //
-// A path's metric is the higher of two values, each in eighths. The first value is the one-way
-// queueing delay towards this host, as a share of twice the target. The second value is the
-// share of packets with Congestion Experienced. The queueing delay is the time from the sender's
-// stamp to the arrival, minus its minimum over the last seconds. The clocks of the two hosts
-// need not agree, because their difference cancels in the subtraction of the minimum.
+// A path's metric is the higher of two values, each in eighths from 0 to 7. The first is the
+// one-way queueing delay towards this host, divided by twice the target queueing delay. The
+// second is the share of packets with Congestion Experienced. The queueing delay is the time
+// from the sender's stamp to the arrival, minus its minimum over the last seconds. The clocks of
+// the two hosts need not agree, because their difference cancels in the subtraction of the
+// minimum.
 type Gauge struct {
 	paths   []gaugePath // by the sender's path number
 	known   Set
 	changed Set    // paths whose metric differs from the reported one
-	said    uint32 // reports so far
-	news    int    // next turns, among changed and among known
+	said    uint32 // number of reports so far
+	news    int    // next paths to report, among `changed` and among `known`
 	turn    int
-	stamped mono.Time // last time of a stamp; 0: never
+	stamped mono.Time // when a packet with a time stamp last arrived; 0: never
 }
 
 // gaugePath is the state of one path.
@@ -36,12 +37,12 @@ type gaugePath struct {
 }
 
 const (
-	// queueGain and markGain are the weights of a new packet in the two means. DCTCP uses the
-	// same value as markGain (Alizadeh, SIGCOMM 2010, section 3.1).
+	// queueGain and markGain are the weights of a new packet in the means of the delay and of the
+	// marks. DCTCP uses the same value as markGain (Alizadeh, SIGCOMM 2010, section 3.1).
 	queueGain = 1.0 / 4
 	markGain  = 1.0 / 16
-	// wantedFor is how long reports continue after the last stamp. A sender that uses metrics
-	// stamps all its data packets.
+	// wantedFor is how long reports continue after the last packet with a time stamp. A sender that
+	// uses metrics stamps all its data packets.
 	wantedFor = time.Second
 	// One in steadyEvery reports covers the next path in turn, whether its metric has changed or
 	// not. Otherwise constant changes on some paths would let the sender's metrics of the other
@@ -57,7 +58,7 @@ type Arrival struct {
 }
 
 // Arrived counts a packet on the sender's path p. The parameter `target` is the target queueing
-// delay. A path with twice this delay counts as full.
+// delay. A path with twice this delay has the highest metric.
 func (g *Gauge) Arrived(now mono.Time, p int, a Arrival, target time.Duration) {
 	if p < 0 || p >= MaxPaths || (!a.Stamped && !g.Wanted(now)) {
 		return

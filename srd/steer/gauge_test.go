@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A full path has a queue of twice the target, for any difference of the two clocks. The
-// sender's clock may pass 2^32 microseconds.
+// A path with a queue of twice the target has the highest metric, whatever the difference
+// of the two clocks is. The sender's clock may wrap at 2^32 microseconds.
 func TestGaugeMeasuresQueues(t *testing.T) {
 	for _, offset := range []uint32{0, 1 << 31, ^uint32(0) - 500, 123456} {
 		for _, c := range []struct {
@@ -66,7 +66,8 @@ func TestGaugeCountsMarks(t *testing.T) {
 	}
 }
 
-// Section 3.3: one path a packet, in turn, changed ones first.
+// Section 3.3: each packet carries the metric of one path. The paths take turns, and those
+// with a changed metric come first.
 func TestGaugeTellsChangesFirst(t *testing.T) {
 	var g Gauge
 	now := mono.Time(1e9)
@@ -86,14 +87,14 @@ func TestGaugeTellsChangesFirst(t *testing.T) {
 		}
 	}
 	g.Write(now, 4, 5)
-	g.Write(now, 2, 9) // counts as 7
+	g.Write(now, 2, 9) // 9 counts as 7
 	if a, b := turn(), turn(); a != 2 || b != 4 {
 		t.Fatalf("%d, %d: want those that changed, 2 and 4", a, b)
 	}
 	if g.paths[2].metric != MetricMost {
 		t.Errorf("metric %d", g.paths[2].metric)
 	}
-	// While two paths change all the time, the others still get turns.
+	// While the metrics of two paths change all the time, the others are still reported.
 	seen := map[int]bool{}
 	for i := range 24 {
 		g.Write(now, 1, uint8(i%7))
@@ -105,7 +106,7 @@ func TestGaugeTellsChangesFirst(t *testing.T) {
 	}
 }
 
-// The reported congestion of a path without packets falls step by step.
+// The reported congestion of a path without packets falls by one step at a time.
 func TestGaugeGrowsOld(t *testing.T) {
 	var g Gauge
 	now := mono.Time(1e9)
@@ -119,7 +120,7 @@ func TestGaugeGrowsOld(t *testing.T) {
 	}
 }
 
-// A sender that does not stamp gets no reports, and costs no measuring.
+// A sender without time stamps gets no reports, and its packets are not measured.
 func TestGaugeIsSilentUnasked(t *testing.T) {
 	var g Gauge
 	now := mono.Time(1e9)

@@ -8,8 +8,8 @@ import (
 )
 
 // LetFlow puts each flowlet on a random path (Vanini et al., NSDI 2017, section 3). LetFlow
-// makes no measurements. On a congested path a flow has longer gaps and so shorter flowlets. So
-// flows leave the path sooner than new flows arrive.
+// makes no measurements. On a congested path a flow has more gaps, and so shorter flowlets. So
+// flows leave a congested path sooner than other paths.
 type LetFlow struct {
 	rng   *rand.Rand
 	table flowlets

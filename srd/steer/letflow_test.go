@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// chiSquare returns how far the counts are from all being equal.
+// chiSquare returns the chi-square statistic of the counts for a uniform distribution.
 func chiSquare(counts []int) (x float64) {
 	n := 0
 	for _, c := range counts {
@@ -20,8 +20,8 @@ func chiSquare(counts []int) (x float64) {
 	return x
 }
 
-// Flowlets fall on all paths alike, and any path may follow any other: the choice does
-// not depend on the last path.
+// Flowlets are distributed uniformly over all paths, and the choice does not depend on the
+// last path.
 func TestLetFlowIsUniform(t *testing.T) {
 	const paths, flowlets = 16, 160_000
 	l, usable := NewLetFlow(8, DefaultFlowletTimeout), setOf(paths)
@@ -43,8 +43,8 @@ func TestLetFlowIsUniform(t *testing.T) {
 	}
 }
 
-// Elasticity (LetFlow, section 2.2). On one of two paths a flow's packets come at a tenth
-// of the rate. The flow leaves that path sooner, so the other path gets more of it.
+// Elasticity (LetFlow, section 2.2): on one of two paths a flow has only a tenth of the
+// rate. The flow leaves that path sooner, so the other path carries more of it.
 func TestLetFlowIsElastic(t *testing.T) {
 	l, usable, now := NewLetFlow(10, 500*time.Microsecond), setOf(2), mono.Time(1)
 	var packets [2]int
@@ -53,10 +53,10 @@ func TestLetFlowIsElastic(t *testing.T) {
 		packets[p]++
 		gap := 300 * time.Microsecond
 		if packets[p]%40 == 0 {
-			gap = 2 * time.Millisecond // the window's end, on any path
+			gap = 2 * time.Millisecond // a pause when the window is full, on either path
 		}
 		if p == 1 && packets[p]%4 == 0 {
-			gap = 2 * time.Millisecond // and a congested path stops the sender more often
+			gap = 2 * time.Millisecond // the congested path stops the sender more often
 		}
 		now = now.Add(gap)
 	}

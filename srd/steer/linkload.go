@@ -4,8 +4,8 @@ import "github.com/srdtun/srdtun/srd/mono"
 
 // LinkLoad is the estimator for one link in a switch that writes the link's load into passing
 // packets (CONGA, sections 3.2 and 3.3). The parameters of a LinkLoad come from section 3.6.
-// Commercial switches have no such estimator. The simulator uses LinkLoad to show the benefit of
-// an estimator in switches. The zero value of a LinkLoad describes an idle link.
+// Commercial switches have no such estimator. The simulator uses LinkLoad to show what such
+// switches would gain. The zero value of a LinkLoad describes an idle link.
 type LinkLoad struct{ dre dre }
 
 // linkShape holds the parameters of all switches' estimators.

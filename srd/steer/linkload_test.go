@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A link at half of its rate for long is in the middle of the scale. A full one is at the
-// end, and an idle one at the beginning.
+// The metric of a link at half of its rate is in the middle of the scale. That of a fully
+// used link is the highest, and that of an idle link is 0.
 func TestLinkLoad(t *testing.T) {
 	const rate, packet = 1.25e9, 1500 // 10 Gbit/s
 	var l LinkLoad

@@ -9,12 +9,12 @@ import (
 // MetricMost is the largest congestion metric, which has 3 bits (CONGA, section 3.6).
 const MetricMost = 7
 
-// MetricAge is how long a metric stays unchanged without a confirmation. After that, the metric
-// decreases by one in each MetricAge, so that a congested path is tried again (CONGA, section
-// 3.3, "ageing").
+// MetricAge is how long a metric stays unchanged without a new report. After that, it decreases
+// by one in each MetricAge, so that a congested path is tried again (CONGA, section 3.3,
+// "ageing").
 const MetricAge = 10 * time.Millisecond
 
-// quantise returns v in eighths of `full`, rounded down, and at most MetricMost.
+// quantise returns v in eighths of `full`, rounded down, but at most MetricMost.
 func quantise(v, full float64) uint8 {
 	if full <= 0 || v <= 0 {
 		return 0

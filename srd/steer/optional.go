@@ -2,17 +2,18 @@ package steer
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// Scope says how long a choice of path holds.
+// Scope says for what a policy chooses a path: for a train, a flow or a peer.
 type Scope uint8
 
 const (
 	// PerTrain means that any train, a burst of packets sent together, may take any path. The
 	// connection then offers only eligible paths, by their cost (docs/transport.md).
 	PerTrain Scope = iota
-	// PerFlow means that a train contains messages of one flow only. The connection then offers
-	// all usable paths.
+	// PerFlow means that the policy keeps flows on paths, so a train contains messages of one flow
+	// only. The connection then offers all usable paths.
 	PerFlow
-	// PerPeer means that the connection offers all usable paths.
+	// PerPeer means that the policy keeps all data of a peer on one path. The connection then
+	// offers all usable paths.
 	PerPeer
 )
 
@@ -29,8 +30,8 @@ func ScopeOf(p Policy) Scope {
 
 // Sender is a policy that counts the bytes sent on each path.
 type Sender interface {
-	// Sent reports n bytes of UDP payload on path p, which Pick returned for flow. Repairs,
-	// acknowledgements and probes are not reported.
+	// Sent reports that n bytes of UDP payload of `flow` were sent on path p, which Pick had
+	// returned. Repairs, acknowledgements and probes are not reported.
 	Sent(now mono.Time, p int, flow uint32, n int)
 }
 
@@ -41,8 +42,8 @@ type Remote interface {
 	Reported(now mono.Time, p int, metric uint8)
 }
 
-// Placed is a policy that groups paths into classes by local address. Classes have the order of
-// the addresses in the configuration.
+// Placed is a policy that groups paths into classes by local address. Classes are numbered in
+// the order of the addresses in the configuration.
 type Placed interface {
 	// Place sets the class of path p, before p is offered for the first time.
 	Place(p, class int)
@@ -50,14 +51,14 @@ type Placed interface {
 
 // Doubled is a policy that sends some or all messages twice.
 type Doubled interface {
-	// Doubles reports whether messages that want a copy, or all messages, are sent twice. Messages
-	// that want a copy are sent twice one at a time.
+	// Doubles reports whether messages are sent twice: those that want a copy if wantsCopy is
+	// true, otherwise all. Of messages that want a copy, each is copied separately.
 	Doubles(wantsCopy bool) bool
 	// Ends sets the two ends of path p, before p is offered for the first time: the local uplink,
 	// and the peer's address. Ends are compared and have no other meaning.
 	Ends(p int, local, remote any)
-	// Second returns a second path for data just sent on the path `first`. The result is another
-	// member of usable. The number of bytes is c.Bytes. If there is no such path, or if the
-	// budget of copies is spent, Second returns false.
+	// Second returns a second path for c.Bytes bytes of data that were just sent on the path
+	// `first`. The result is another member of usable. If there is no such path, or if the budget
+	// of copies is spent, Second returns false.
 	Second(now mono.Time, usable *Set, c Context, first int) (int, bool)
 }

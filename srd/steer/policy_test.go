@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// made returns a policy by name, with options that matter for some policies.
+// made returns a policy by name, with options that some policies use.
 func made(t testing.TB, name string, seed uint64) Policy {
 	t.Helper()
 	p, err := New(name, Options{Seed: seed, Weights: []int{3, 1}, Primary: 2})
@@ -34,7 +34,7 @@ func each(t *testing.T, f func(t *testing.T, name string)) {
 	}
 }
 
-// happen calls p as a connection may.
+// happen makes a random call of p, as a connection may.
 func happen(t *rapid.T, p Policy, now mono.Time) {
 	path := rapid.IntRange(0, MaxPaths-1).Draw(t, "path")
 	switch rapid.IntRange(0, 6).Draw(t, "verb") {
@@ -62,8 +62,8 @@ func happen(t *rapid.T, p Policy, now mono.Time) {
 	}
 }
 
-// After any calls every policy picks a usable path, and another one as second. Weights
-// are between 0 and 1.
+// After any calls every policy picks a usable path, and another usable path for second
+// copies. Weights are between 0 and 1.
 func TestPoliciesPickMembers(t *testing.T) {
 	each(t, func(t *testing.T, name string) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -126,8 +126,8 @@ func play(p Policy) (v []int) {
 	return v
 }
 
-// The same seed and the same calls give the same paths. Another seed gives other paths if
-// the policy draws lots.
+// The same seed and the same calls give the same paths. If the policy chooses at random,
+// another seed gives other paths.
 func TestPoliciesAreDeterministic(t *testing.T) {
 	each(t, func(t *testing.T, name string) {
 		if !slices.Equal(play(made(t, name, 1)), play(made(t, name, 1))) {
@@ -176,8 +176,8 @@ func TestPoliciesDoNotAllocate(t *testing.T) {
 			p.Weight(path)
 		}
 		round()
-		// Each run has as many choices as all runs before, so a table that doubles grows
-		// in every run. The runtime also allocates now and then, but not in every run.
+		// Each run has as many choices as all runs before it, so a table that doubles would grow
+		// in every run. The runtime also allocates sometimes, but not in every run.
 		least, n := ^uint64(0), 2_000
 		for range 4 {
 			least = min(least, mallocs(func() {
@@ -257,14 +257,14 @@ func TestFlowletTimeouts(t *testing.T) {
 				moved++
 			}
 		}
-		if moved < 45 { // letflow draws the same of 64 again now and then
+		if moved < 45 { // letflow sometimes draws the same of 64 paths again
 			t.Errorf("%s: moves after %d of 50 pauses of two timeouts", name, moved)
 		}
 	}
 }
 
-// CONGA's options take effect. The defaults are the paper's (section 3.6): an estimator
-// that remembers 160 us.
+// CONGA's options take effect. The defaults are those of the paper (section 3.6): a time
+// constant of 160 us.
 func TestCongaIsConfigurable(t *testing.T) {
 	for _, c := range []struct {
 		o    Options

@@ -6,10 +6,11 @@ import "github.com/srdtun/srdtun/srd/mono"
 // segmentation offload.
 const DefaultFlowcell = 64 << 10
 
-// Presto cuts flows into flowcells of 64 KB (He et al., SIGCOMM 2015, section 3). Presto assigns
-// flowcells to the paths in turn, by weight. Weights are for asymmetric networks. Presto makes
-// no measurements. In the paper each flow visits the paths by itself. In srdtun all flows to a
-// peer share one sequence of paths, so the flowcells of two flows never get into step.
+// Presto cuts flows into flowcells of 64 KB, and assigns the flowcells to the paths in turn, by
+// weight (He et al., SIGCOMM 2015, section 3). Weights are for asymmetric networks. Presto makes
+// no measurements. In the paper each flow has its own sequence of paths. In srdtun all flows to
+// a peer share one sequence, so two flows never use the same path at the same time again and
+// again.
 type Presto struct {
 	classes
 	turns
@@ -20,7 +21,7 @@ type Presto struct {
 
 // flowcell is the current flowcell of a flow.
 type flowcell struct {
-	path  uint16 // plus one; 0: none yet
+	path  uint16 // path, plus one; 0: none yet
 	bytes uint32
 }
 

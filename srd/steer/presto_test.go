@@ -28,7 +28,8 @@ func TestPrestoCutsFlowcells(t *testing.T) {
 	})
 }
 
-// Weights 3 and 1 divide the bytes too, and no path waits longer than it must.
+// With the weights 3 and 1 the bytes are also divided in this ratio, and no path waits
+// longer than necessary for its turn.
 func TestPrestoTakesTurnsByWeight(t *testing.T) {
 	s, usable := NewPresto([]int{3, 1}, DefaultFlowcell), setOf(4)
 	for p := range 4 {

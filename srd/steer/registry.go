@@ -16,8 +16,8 @@ type Options struct {
 	// Granularity is the accuracy of the two ends' timers, as in srd.Config. A Granularity of
 	// zero means mono.Granularity. Policy spray uses Granularity.
 	Granularity time.Duration
-	// FlowletTimeout sets the length of a pause that ends a flowlet: between one and two
-	// timeouts. Policies letflow, conga, conga-flow and clove-ecn use FlowletTimeout.
+	// FlowletTimeout sets the length of a pause that ends a flowlet: one to two FlowletTimeouts.
+	// Policies letflow, conga, conga-flow and clove-ecn use FlowletTimeout.
 	FlowletTimeout time.Duration
 	// Weights are the weights of paths by class, each 1 to MaxWeight. Classes beyond the list
 	// have weight 1. Policies wcmp and presto use Weights.
@@ -27,9 +27,9 @@ type Options struct {
 	Primary int
 	// Flowcell is a flowcell's size in bytes. Policy presto uses Flowcell.
 	Flowcell int
-	// DREAlpha and DREPeriod are the parameters of the rate estimators, whose tau is the period
-	// over alpha. LinkRate is the rate of every path in bytes per second, or zero if it is
-	// unknown. Policies conga and conga-flow use DREAlpha, DREPeriod and LinkRate.
+	// DREAlpha and DREPeriod are the parameters of the rate estimators, whose time constant is
+	// DREPeriod / DREAlpha. LinkRate is the rate of every path in bytes per second, or zero if it
+	// is unknown. Policies conga and conga-flow use DREAlpha, DREPeriod and LinkRate.
 	DREAlpha  float64
 	DREPeriod time.Duration
 	LinkRate  float64

@@ -25,8 +25,8 @@ type RehashConfig struct {
 // acknowledgements. In srdtun all flows on a path share its acknowledgements. So Rehash counts
 // rounds for each path, and a flow counts the rounds since it moved to the path. In each
 // congested round only one flow leaves the path. Otherwise all flows would leave at once and
-// meet again on another path. A sample is marked by Congestion Experienced or by a queue above
-// the target, because many networks do not mark packets.
+// meet again on another path. A sample counts as marked if it has Congestion Experienced, or a
+// queue above the target, because many networks do not mark packets.
 type Rehash struct {
 	cfg    RehashConfig
 	rng    *rand.Rand
@@ -38,9 +38,9 @@ type Rehash struct {
 // rounds counts a path's consecutive congested round trips.
 type rounds struct {
 	end          mono.Time // of the current round; 0: none yet
-	seen, marked uint32    // samples in it
+	seen, marked uint32    // samples in the current round
 	bad          uint32    // congested rounds in a row
-	all          uint32    // rounds so far
+	all          uint32    // number of rounds so far
 	rtt          time.Duration
 }
 
@@ -120,7 +120,8 @@ func (w *rounds) finish(threshold float64) {
 // Reset implements Policy.
 func (r *Rehash) Reset(p int) { r.paths[p] = rounds{all: r.paths[p].all} }
 
-// Weight implements Policy. The weight is the share of rounds left until flows leave the path.
+// Weight implements Policy. The weight is the share of the congested rounds that are still
+// missing until flows leave the path.
 func (r *Rehash) Weight(p int) float64 {
 	return 1 - min(1, float64(r.paths[p].bad)/float64(r.cfg.Rounds))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// rounds plays n round trips of 1 ms on path p, with 20 samples each. In each round
-// trip, the first `marked` samples carry a mark.
+// rounds simulates n round trips of 1 ms on path p, with 20 samples each. In each round
+// trip, the first `marked` samples have a mark.
 func (r *Rehash) rounds(now *mono.Time, p, n, marked int) {
 	for range n {
 		for i := range 20 {
@@ -20,14 +20,14 @@ func (r *Rehash) rounds(now *mono.Time, p, n, marked int) {
 	r.paths[p].end = *now
 }
 
-// after returns the number of bad rounds after which a flow with pauses of the length
+// after returns the number of congested rounds after which a flow with pauses of the length
 // `pause` leaves its path; 0: not within 20 rounds.
 func after(r *Rehash, marked int, pause time.Duration) int {
 	usable, now := setOf(8), mono.Time(1e6)
 	home := r.Pick(now, usable, Context{Flow: 1})
 	for n := 1; n <= 20; n++ {
 		r.rounds(&now, home, 1, marked)
-		if pause == 0 { // a packet of the flow a moment before
+		if pause == 0 { // the flow sent a packet just before
 			r.flows[1].last = now - 1000
 		} else {
 			now = now.Add(pause)
@@ -60,7 +60,7 @@ func TestWhenFlowsLeave(t *testing.T) {
 	}
 }
 
-// After a good round the count begins anew.
+// After a round without congestion the count begins at zero.
 func TestGoodRoundEndsTheRun(t *testing.T) {
 	r, usable, now := NewPLB(2), setOf(8), mono.Time(1e6)
 	home := r.Pick(now, usable, Context{Flow: 1})
@@ -74,7 +74,7 @@ func TestGoodRoundEndsTheRun(t *testing.T) {
 	}
 }
 
-// One flow leaves for each bad round; a flow that has just come stays.
+// In each congested round one flow leaves. A flow that has just moved to the path stays.
 func TestFlowsLeaveOneByOne(t *testing.T) {
 	r, usable, now := NewFlowBender(3), setOf(2), mono.Time(1e6)
 	for flow := range uint32(5) {
@@ -100,7 +100,7 @@ func TestFlowsLeaveOneByOne(t *testing.T) {
 	}
 }
 
-// Without marks, a queue above the target counts.
+// A queue above the target counts as a mark.
 func TestQueueCountsAsMark(t *testing.T) {
 	r, usable, now := NewFlowBender(4), setOf(4), mono.Time(1e6)
 	home := r.Pick(now, usable, Context{Flow: 1, Target: target})

@@ -9,29 +9,30 @@ import (
 )
 
 const (
-	// minWeight is the lower bound of a standing weight and of a queue's factor: one turn in 64.
-	// So every usable path is still sampled. The samples show when a long queue is gone.
+	// minWeight is the lower bound of a path's standing weight, and of the share that its queue
+	// leaves: one turn in 64. So every usable path is still sampled, and the samples show when a
+	// long queue has drained.
 	minWeight = 1.0 / 64
-	// A path's turns are halved when its queue exceeds the mean by 1/halfPart of a round trip.
-	// The excess must be at least halfGranules times Options.Granularity. A queue is measured
-	// only a round trip later, so this control loop has a gain of halfPart/2. With a gain beyond
-	// pi/2 the loop oscillates for ever. An excess below halfGranules granules comes from the
-	// hosts' timers, not from the path.
+	// A path gets half of its turns if its queue exceeds the mean by 1/halfPart of a round trip, or
+	// by halfGranules times Options.Granularity if that is more. A queue is measured only a round
+	// trip later, and this control loop has a gain of halfPart/2 per round trip. With a gain above
+	// pi/2 the loop would oscillate for ever. An excess below halfGranules granules may come from
+	// the hosts' timers.
 	halfPart     = 4
 	halfGranules = 2
-	// learn is the gain by which a path's standing weight follows the difference between its
-	// queue and the mean queue, per round trip of the path. The standing weight changes slowly,
-	// because one sample is mostly noise. The skipping of turns responds at once.
+	// learn is the gain by which a path's standing weight follows the difference between the mean
+	// queue and its own, per round trip of the path. The standing weight changes slowly, because a
+	// single sample is mostly noise. The skipping of turns responds at once.
 	learn = 0.1
 	// mostSpan bounds the effect of one sample on a rarely used path, in round trips.
 	mostSpan = 4
-	// leak moves a standing weight towards 1, by the part leak per round trip. The queue of
-	// a link shows only the sum over the paths on it. Without the leak the weights of these
-	// paths would drift apart until a few paths carry all packets.
+	// leak is the part of its distance to 1 by which a standing weight moves towards 1 in each
+	// round trip. The queue of a link depends only on the sum over the paths on it. So without the
+	// leak the weights of these paths would drift apart until a few paths carry all packets.
 	leak = 0.002
 	// mostRounds bounds the rounds over all paths for one choice.
 	mostRounds = 8
-	// almostOne is less than a turn by slightly more than float32's rounding error.
+	// almostOne is less than one turn by slightly more than float32's rounding error.
 	almostOne = 1 - 1.0/1024
 	// meanShift is the binary logarithm of the number of samples over which the mean queue is
 	// computed (2^7).
@@ -42,29 +43,29 @@ const (
 // random order each round. The cursor skips a path in proportion to its queue.
 //
 // Two terms keep the queues of all paths equal, as in a proportional-integral controller. The
-// first term skips a path by how much its queue exceeds the mean now. The first term responds to
-// a collision within a round trip (SRD, "Multipath Load Balancing": overloaded paths are avoided
-// by the RTT of each). The second term is a standing weight that learns how much traffic a path
-// can carry. Links get uneven numbers of source ports: of 32 ports, one of four links may get 4
-// and another 11. Paths may also have unequal rates. Skipping alone would leave the links with
-// few ports idle.
+// first term skips turns of a path according to the present excess of its queue over the mean.
+// It responds to a collision within a round trip (SRD, "Multipath Load Balancing": overloaded
+// paths are avoided by the RTT of each). The second term is the standing weight, which learns
+// how much traffic a path can carry. Links get uneven numbers of source ports: of 32 ports, one
+// of four links may get 4 and another 11. Paths may also have unequal rates. Skipping alone
+// would leave the links with few ports idle.
 type Spray struct {
 	rng   *rand.Rand
 	grain time.Duration // Options.Granularity
-	paths []sprayPath   // by number, up to the highest used so far
-	order []uint8       // members of known, in this round's order
+	paths []sprayPath   // by path number, up to the highest one used so far
+	order []uint8       // members of `known`, in the order of this round
 	known Set
 	at    int
 	mean  time.Duration // queueing delay and distance, smoothed over all samples
-	rtt   time.Duration // round trip, smoothed likewise: one step of learning
-	heard bool          // a sample has come
+	rtt   time.Duration // round trip, smoothed over all samples
+	heard bool          // there was a sample
 	copying
 }
 
 type sprayPath struct {
 	weight float32       // standing weight
-	credit float32       // saved turns; a turn costs 1
-	queue  time.Duration // including the distance
+	credit float32       // saved turns; using a turn costs 1
+	queue  time.Duration // queueing delay and distance of the last sample
 	at     mono.Time     // time of queue
 	ends   ends
 }
@@ -77,7 +78,8 @@ func newSpray(seed uint64, granularity time.Duration) *Spray {
 }
 
 // minTable is the initial size of the table of paths: the number of paths from the default
-// source ports of a program to one address. A program may have a thousand peers.
+// source ports of a program to one address. It is small, because a program may have a thousand
+// peers.
 const minTable = 16
 
 // path returns the state of path p. The table of paths grows on demand, so a peer without a
@@ -127,8 +129,8 @@ func (s *Spray) Pick(now mono.Time, usable *Set, c Context) int {
 	return s.forward(now, usable)
 }
 
-// forward runs several rounds at once until the first usable path is due, and returns that path.
-// Pick calls the method forward() if all paths have low weights.
+// forward computes the rounds until the first usable path has a whole turn, in one step, and
+// returns that path. Pick calls forward() if all paths have low weights.
 func (s *Spray) forward(now mono.Time, usable *Set) int {
 	first, rounds := usable.First(), float32(math.MaxFloat32)
 	for _, p := range s.order {
@@ -152,8 +154,8 @@ func (s *Spray) forward(now mono.Time, usable *Set) int {
 	return first
 }
 
-// now returns the share of its turns that a path takes with its present queue. The share is half
-// when the queue exceeds the mean by 1/halfPart of a round trip. With a steeper function the
+// now returns the share of its turns that a path uses with its present queue. The share is one
+// half if the queue exceeds the mean by 1/halfPart of a round trip. With a steeper function the
 // loop overshoots. With a flatter function, a link at a quarter of its rate fills up within a
 // short flow.
 func (s *Spray) now(sp *sprayPath, now mono.Time) float32 {
@@ -161,13 +163,14 @@ func (s *Spray) now(sp *sprayPath, now mono.Time) float32 {
 		return 1
 	}
 	// A measured queue drains while the measurement ages, because no packets were sent into the
-	// queue in that time. The excess never falls below zero, so a path that rests saves no turns
-	// for later.
+	// queue in that time. The excess never falls below zero, so an unused path saves no turns for
+	// later.
 	over := max(0, sp.queue-s.mean-now.Sub(sp.at)/4)
 	return max(minWeight, 1/(1+float32(over)/float32(max(s.rtt/halfPart, halfGranules*s.grain))))
 }
 
-// admit adds new paths to the round. Paths that are unusable for some time keep their position.
+// admit adds new paths to the round. Paths that become unusable for some time keep their
+// position.
 func (s *Spray) admit(usable *Set) {
 	s.order = s.order[:0]
 	for p := range MaxPaths {

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// picked returns how many of 10,000 picks fall on one of sixteen paths. Its queue is
-// longer than the others' queues by `over`.
+// picked returns how many of 10,000 picks choose one of sixteen paths, whose queue is
+// longer than those of the others by `over`.
 func picked(granularity, trip, over time.Duration) (n int) {
 	s, usable, now := newSpray(1, granularity), setOf(16), mono.Time(1)
 	for p := range 16 {
@@ -23,9 +23,9 @@ func picked(granularity, trip, over time.Duration) (n int) {
 	return n
 }
 
-// A queue that is longer by a quarter of a round trip, or by two granules if that is
-// more, halves a path's turns. With several round trips, the path keeps enough turns to
-// notice when the queue is gone.
+// A queue that is longer by a quarter of a round trip, or by two granules if that is more,
+// halves a path's turns. With a queue of several round trips, the path keeps enough turns
+// for samples that show when the queue has drained.
 func TestLongQueueLosesTurns(t *testing.T) {
 	const even = 10_000 / 16
 	for _, x := range []struct {

@@ -29,7 +29,7 @@ func drawSet(t *rapid.T) *Set {
 	return &s
 }
 
-// step calls s as a connection may.
+// step makes a random call of s, as a connection may.
 func step(t *rapid.T, s *Spray, now mono.Time, usable **Set) {
 	p := rapid.IntRange(0, MaxPaths-1).Draw(t, "path")
 	switch rapid.IntRange(0, 4).Draw(t, "verb") {
@@ -70,8 +70,8 @@ func TestSprayPicksMembers(t *testing.T) {
 	})
 }
 
-// If all other paths are unusable, a path of little weight is used. It must not collect a
-// debt that it works off when it is well again.
+// If all other paths are unusable, a path with a low weight is used. It must not accumulate
+// negative credit that reduces its turns later.
 func TestSprayRunsUpNoDebt(t *testing.T) {
 	s, only := NewSpray(1), setOf(1)
 	s.path(0).weight = minWeight
@@ -90,7 +90,7 @@ func TestSprayRunsUpNoDebt(t *testing.T) {
 	}
 }
 
-// Paths that all have little weight share by it.
+// Paths with low weights share the turns in proportion to their weights.
 func TestSprayForwardKeepsShares(t *testing.T) {
 	s, usable := NewSpray(1), setOf(2)
 	s.Pick(1, usable, Context{Target: target})
@@ -152,7 +152,7 @@ func TestEqualPathsShareEqually(t *testing.T) {
 	}
 }
 
-// Every path gets its turn before any gets a second one more than once.
+// In each round every path gets one turn.
 func TestRoundsCoverAllPaths(t *testing.T) {
 	s, usable := NewSpray(3), setOf(16)
 	for round := range 50 {
@@ -178,7 +178,7 @@ func TestLongQueueIsLeft(t *testing.T) {
 	if v := spread(s, &now, 4, 2000, long); v[2] > 0.125 || v[2] == 0 {
 		t.Fatalf("shares %.3f: path 2 has three times the mean queue", v)
 	}
-	// It comes back when its queue is as short as the others'.
+	// The path is used again when its queue is as short as those of the others.
 	spread(s, &now, 4, 4000, func(p int) time.Duration {
 		if p == 2 {
 			return 0
@@ -190,7 +190,8 @@ func TestLongQueueIsLeft(t *testing.T) {
 	}
 }
 
-// A path without samples keeps its turns: no news is not bad news.
+// A path without samples keeps its turns, because a missing sample is no evidence of a
+// queue.
 func TestSilentPathDoesNotStarve(t *testing.T) {
 	s, now := NewSpray(5), mono.Time(1)
 	v := spread(s, &now, 4, 4000, func(p int) time.Duration {
@@ -204,8 +205,8 @@ func TestSilentPathDoesNotStarve(t *testing.T) {
 	}
 }
 
-// While a path rests, its last measured queue drains. It must not count as longer than an
-// empty one, nor save up turns for later.
+// While a path is not used, its last measured queue drains. The path must then not count as
+// better than an idle one, and must not save turns for later.
 func TestRestSavesNoTurns(t *testing.T) {
 	s, now := NewSpray(6), mono.Time(1)
 	bad := func(p int) time.Duration {
@@ -259,7 +260,7 @@ func TestSprayDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkSpray makes one choice among 64 paths, and takes the sample that follows.
+// BenchmarkSpray measures one choice among 64 paths, and the handling of one sample.
 func BenchmarkSpray(b *testing.B) {
 	s, usable, now := NewSpray(9), setOf(64), mono.Time(1)
 	b.ReportAllocs()
@@ -270,7 +271,7 @@ func BenchmarkSpray(b *testing.B) {
 	}
 }
 
-// A mark stands for a queue of a granule at least.
+// A mark counts as a queue of at least one granule.
 func TestMarksCountInGranules(t *testing.T) {
 	for g, want := range map[time.Duration]time.Duration{0: time.Millisecond, time.Microsecond: time.Microsecond} {
 		p, err := New("spray", Options{Seed: 1, Granularity: g})

@@ -60,7 +60,7 @@ func (s *Set) Next(p int) int {
 	return i*64 + bits.TrailingZeros64(w)
 }
 
-// At returns the member that has n members below it. The set must have more than n members.
+// At returns the member with exactly n lower members. The set must have more than n members.
 func (s *Set) At(n int) int {
 	for i, w := range s {
 		if k := bits.OnesCount64(w); n >= k {
@@ -103,21 +103,22 @@ func (s Set) Without(t Set) Set {
 
 // Sample is a measurement of a path by a packet's acknowledgement.
 type Sample struct {
-	Queue time.Duration // round trip above that of the path without a queue
+	Queue time.Duration // queueing delay: round trip minus the path's round trip without a queue
 	// Distance is the delay of the path minus the delay of the nearest path, both without a
-	// queue. If both delays are alike, Distance is 0. The time for which data would wait at the
-	// sender is subtracted, because data on a longer path does not wait.
+	// queue. If these are almost equal, Distance is 0. The time for which data would wait at
+	// the sender for the nearest path is subtracted, because data on a longer path does not
+	// wait.
 	Distance time.Duration
 	RTT      time.Duration // smoothed round trip of the path
 	CE       bool
 }
 
-// Context describes one choice of a path. A Context is the same for all paths.
+// Context describes one choice of a path. It does not depend on the path.
 type Context struct {
-	Target time.Duration // queueing delay to aim for
+	Target time.Duration // target queueing delay
 	Flow   uint32        // hash of the inner flow, for policies that keep flows
 	Bytes  int           // size of the data to send, if known
-	Repair bool          // a message is sent again; the flow's path stays
+	Repair bool          // a message is sent again; the flow does not move
 }
 
 // Policy chooses paths.

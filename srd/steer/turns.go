@@ -1,8 +1,9 @@
 package steer
 
-// turns assigns turns to paths by weight, as evenly spread as possible. At each turn every path
-// gains its weight as credit. The path with the most credit gets the turn and pays the sum of
-// the weights. The zero value of turns has no weights.
+// turns assigns turns to paths in proportion to their weights, and spreads the turns of each
+// path evenly. At each turn the weight of every path is added to its credit. The path with the
+// most credit gets the turn, and the sum of all weights is subtracted from its credit. The zero
+// value of turns has no weights.
 type turns struct {
 	weight [MaxPaths]float32
 	credit [MaxPaths]float32

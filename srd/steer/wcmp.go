@@ -8,9 +8,9 @@ import (
 
 // WCMP is ECMP with weights (Zhou et al., EuroSys 2014). Each path gets a share of the flows in
 // proportion to its weight. The paper's switches repeat a path in a table in proportion to its
-// weight. In srdtun each path's hash is raised to the power of 1/weight, and the highest result
-// wins. Weighted hashes give the same shares as a table (Efraimidis and Spirakis, IPL 2006). A
-// flow stays on a path as long as the path works.
+// weight. In srdtun each path's hash, as a number between 0 and 1, is raised to the power of
+// 1/weight, and the path with the highest result is used. This gives the same shares as a table
+// (Efraimidis and Spirakis, IPL 2006). A flow stays on a path as long as the path works.
 type WCMP struct {
 	classes
 	seed uint64

@@ -1,11 +1,11 @@
 package steer
 
-// MaxWeight bounds a configured weight. Do not combine uplinks whose rates differ by a larger
-// factor.
+// MaxWeight bounds a configured weight. Uplinks whose rates differ by a larger factor should
+// not be used together.
 const MaxWeight = 1000
 
-// MaxClasses is the largest number of classes of paths: local addresses and interfaces in a
-// configuration.
+// MaxClasses is the largest number of classes of paths. A class is a local address or an
+// interface in the configuration.
 const MaxClasses = 16
 
 // classes holds the weight of each path, by its class.

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adopt makes a bank from the sockets that another process has opened and passed on. Packets
-// that have already arrived stay in the sockets. The argument `ports` contains the sockets'
-// ports, in order. Adopt owns the descriptors, even if it fails.
+// Adopt makes a bank from the sockets that another process has opened and passed to this
+// one. Packets that have already arrived stay in the sockets. The argument `ports` contains
+// the sockets' ports, in order. Adopt owns the descriptors, even if it fails.
 func Adopt(cfg Config, ports []uint16, fds []int) (_ *Bank, err error) {
 	b := &Bank{gro: true}
 	place := map[uint16]int{}

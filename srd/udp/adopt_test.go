@@ -9,7 +9,7 @@ import (
 )
 
 // passed returns duplicates of the descriptors of b in another order, as another process
-// gets them.
+// may get them.
 func passed(t *testing.T, b *Bank) (ports []uint16, fds []int) {
 	t.Helper()
 	ports, own := b.Descriptors()
@@ -21,8 +21,8 @@ func passed(t *testing.T, b *Bank) (ports []uint16, fds []int) {
 	return ports, fds
 }
 
-// The next process has the same ports in the same order, and the packets that came in
-// between.
+// The next process has the same ports in the same order, and gets the packets that arrived
+// in between.
 func TestAdopt(t *testing.T) {
 	s := newSpace(t)
 	s.address(t, "lo", "127.0.0.1/8")
@@ -61,7 +61,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// If the passed descriptors do not make the wanted bank, none stays open.
+// If the passed descriptors do not fit the configuration, none stays open.
 func TestAdoptRefuses(t *testing.T) {
 	s := newSpace(t)
 	cfg := Config{ListenPort: 5000, Ports: 2}

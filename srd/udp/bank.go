@@ -19,8 +19,9 @@ import (
 const MaxSockets = 256
 
 // recvBuffer and sendBuffer are socket buffer sizes in bytes. While this process waits for a
-// processor, a receive buffer must hold the bytes in flight of all peers on one port. The kernel
-// accounts only for bytes that are in the buffer.
+// processor, the receive buffer of a port must hold the bytes in flight from all peers. A large
+// buffer costs nothing while it is empty, because the kernel charges only for bytes in the
+// buffer.
 const (
 	recvBuffer = 8 << 20
 	sendBuffer = 4 << 20
@@ -28,9 +29,9 @@ const (
 
 // Config has the ports of the sockets to open, and their mark.
 type Config struct {
-	ListenPort uint16    // of socket 0; 0: any
+	ListenPort uint16    // port of socket 0; 0: any
 	Ports      int       // number of sockets, 1 to MaxSockets
-	Range      [2]uint16 // of the other ports; zero: any
+	Range      [2]uint16 // range of the other ports; zero: any
 	Mark       uint32    // SO_MARK, 0: none
 }
 
@@ -86,8 +87,8 @@ func (s *Socket) six() int { return int(atomic.LoadInt32(&s.fd6)) }
 type Bank struct {
 	socks   []Socket
 	gro     bool
-	prefix  uint16 // of our receiver indices
-	no6     error  // why there are no IPv6 sockets; nil: there are
+	prefix  uint16 // first 16 bits of our receiver indices
+	no6     error  // reason why there are no IPv6 sockets; nil: there are some
 	refused refusals
 	exits   atomic.Pointer[[]Exit]
 }
@@ -181,12 +182,13 @@ func (b *Bank) Close() {
 	b.socks = nil
 }
 
-// anyTries bounds the number of ephemeral ports tried until one is free in both families. The
-// kernel draws these ports at random. If nine in ten ports are taken in one family, all 256
-// tries fail once in 10^11 times.
+// anyTries bounds the number of ephemeral ports that are tried until one is free in both address
+// families. The kernel chooses these ports at random. If nine of ten ports are in use in one
+// family, all 256 tries fail in one of 10^11 cases.
 const anyTries = 256
 
-// openAny is like open, but for port 0 it tries again until a port is free in both families.
+// openAny is like open, but for port 0 it tries again until a port is free in both address
+// families.
 func (b *Bank) openAny(port uint16, mark uint32) (s Socket, err error) {
 	for range anyTries {
 		s, err = b.open(port, mark)
@@ -197,7 +199,7 @@ func (b *Bank) openAny(port uint16, mark uint32) (s Socket, err error) {
 	return s, err
 }
 
-// open opens a socket of each family on one port.
+// open opens a socket of each address family on one port.
 func (b *Bank) open(port uint16, mark uint32) (s Socket, err error) {
 	s = Socket{fd4: -1, fd6: -1}
 	if s.fd4, err = b.socket(unix.AF_INET, port, mark); err != nil {
@@ -293,8 +295,8 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 			return fmt.Errorf("socket option %d/%d: %w", o.level, o.name, err)
 		}
 	}
-	// A train may wait in the socket until this process runs. The kernel's receive stamp shows
-	// when the train arrived. Without stamps, the time in the socket counts as zero.
+	// A train may wait in the socket until this process runs. The kernel's receive stamp shows when
+	// it arrived. Without stamps, the wait counts as zero.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 	buffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, recvBuffer)
 	buffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendBuffer)
@@ -364,7 +366,7 @@ func HasAddress(addr netip.Addr) bool {
 	}
 	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return true // the answer is unknown, for example without free descriptors
+		return true // the answer is unknown, for example because there are no free descriptors
 	}
 	defer unix.Close(fd)
 	return !errors.Is(unix.Bind(fd, sa), unix.EADDRNOTAVAIL)

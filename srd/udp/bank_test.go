@@ -116,12 +116,12 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// Running out of descriptors is an error at every socket.
+// A lack of descriptors leads to an error, at whichever socket it occurs.
 func TestOutOfDescriptors(t *testing.T) {
 	s := newSpace(t)
 	var old unix.Rlimit
 	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
-	descriptors(t)                                                      // opens the runtime's own, once
+	descriptors(t)                                                      // makes the runtime open its own descriptors
 	top, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0) // the lowest free number
 	must(t, err)
 	unix.Close(top)

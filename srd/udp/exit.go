@@ -10,11 +10,11 @@ import (
 // another interface. The kernel uses only the routes of that interface. So a second uplink needs
 // its own route, with any metric, but no policy rule.
 //
-// For IPv6, the kernel uses the interface only if the kernel also chooses the source address.
-// With a given source address, the kernel's lookup of the interface is not strict
-// (ip6_route_output_flags). If Alone is true, the kernel can choose only the uplink's address at
-// the exit's interface. Otherwise packets state their source address, and the kernel may use
-// another interface.
+// For IPv6, the kernel always uses the given interface only if it also chooses the source
+// address. With a given source address, its lookup of the interface is not strict
+// (ip6_route_output_flags). If Alone is true, the uplink's address is the only one that the
+// kernel can choose at the exit's interface, so the send call states no source address.
+// Otherwise it states one, and the kernel may use another interface.
 type Exit struct {
 	Uplink srd.Uplink
 	Alone  bool
@@ -34,11 +34,11 @@ func (b *Bank) Exits() []Exit {
 	return nil
 }
 
-// Uplink returns the uplink that u belongs to. Link 0 stands for any interface. If only one exit
-// has the address, packets at any interface belong to that exit. A router may send answers on
-// another path than the requests. If several exits have the address, a packet at another
-// interface belongs to no exit. A link-local address is valid only at its interface (RFC 4291
-// section 2.5.6).
+// Uplink returns the uplink to which a packet that arrived at u belongs. Link 0 stands for any
+// interface. If only one exit has the address, packets at any interface belong to it, because a
+// router may return packets on another route. If several exits have the address, a packet at
+// another interface belongs to no exit. A link-local address is valid only at its interface (RFC
+// 4291 section 2.5.6).
 func (b *Bank) Uplink(u srd.Uplink) srd.Uplink { return uplinkOf(b.Exits(), u) }
 
 func uplinkOf(exits []Exit, u srd.Uplink) srd.Uplink {

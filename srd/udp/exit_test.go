@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// uplinks gives a namespace two uplinks with a default route each; the first is
-// preferred. Behind each is a host that has every destination address.
+// uplinks gives a namespace two uplinks, each with a default route; the first one is
+// preferred. Behind each uplink is a host that has every destination address.
 func uplinks(t *testing.T, s *space, second ...string) (index [2]int, behind [2]*space) {
 	t.Helper()
 	for k, name := range []string{"up1", "up2"} {
@@ -47,14 +47,14 @@ func uplinks(t *testing.T, s *space, second ...string) (index [2]int, behind [2]
 	return index, behind
 }
 
-// With an exit, packets leave by its interface, although the routes prefer another.
-// Without one, or from another address, they follow the routes.
+// With an exit, packets leave through its interface, although the routes prefer another.
+// Without an exit, or from another address, they follow the routes.
 func TestExit(t *testing.T) {
 	for _, c := range []struct {
 		name, local, remote string
 		second              []string // further addresses of the second uplink
 		exit, alone         bool
-		by                  int // uplink that the packet leaves by
+		by                  int // uplink through which the packet leaves
 	}{
 		{name: "IPv4 by the routes", local: "10.2.0.2", remote: "192.0.2.9", by: 0},
 		{name: "IPv4", local: "10.2.0.2", remote: "192.0.2.9", exit: true, by: 1},
@@ -84,7 +84,7 @@ func TestExit(t *testing.T) {
 	}
 }
 
-// The lookup of an exit is on the way of each train.
+// The lookup of an exit, which happens for each train, allocates no memory.
 func TestExitAllocatesNothing(t *testing.T) {
 	b := &Bank{}
 	local := netip.MustParseAddr("fd02::2")
@@ -129,8 +129,8 @@ func sticks(t *testing.T, s *space) (index [2]uint32, behind [2]*space) {
 	return index, behind
 }
 
-// Two interfaces have one address. Packets leave by their own interface, and received
-// ones are told apart.
+// Two interfaces have the same address. Packets leave through the interface of their
+// uplink, and received packets are assigned to the right uplink.
 func TestOneAddressAtTwoInterfaces(t *testing.T) {
 	for _, c := range []struct{ local, remote string }{{"192.168.8.100", "192.0.2.9"}, {"fd08::100", "fd99::9"}} {
 		s := newSpace(t)
@@ -158,7 +158,7 @@ func TestOneAddressAtTwoInterfaces(t *testing.T) {
 	}
 }
 
-// The uplinks for addresses at interfaces.
+// Packets at an address and an interface belong to these uplinks.
 func TestUplinkOfAnArrival(t *testing.T) {
 	of := func(addr string, link uint32) srd.Uplink { return srd.UplinkOf(netip.MustParseAddr(addr), link) }
 	b := &Bank{}

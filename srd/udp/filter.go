@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	// judgedMost is the largest packet in bytes that the filter judges by itself: the payload of
-	// an Ethernet packet over IPv4. A longer packet may be a train that the kernel merged. The
-	// filter sees only the first packet of a train. An attacker who forges a packet at the front
-	// of a train must not make the filter drop the other packets. So the receiving process
-	// judges the packets of trains. With too many trains, the filter drops a part of them
-	// (Shares).
+	// judgedMost is the largest packet in bytes about which the filter decides: the UDP payload of
+	// an Ethernet packet over IPv4. A longer packet may be a train that the kernel merged, of which
+	// the filter sees only the first packet. An attacker who forges a packet at the front of a
+	// train must not make the filter drop the other packets. So the receiving process checks the
+	// packets of trains. If there are too many trains, the filter drops a part of them (Shares).
 	judgedMost = 1472
 
 	// One in doubtShare of the packets that seem foreign passes. So `srdtun show` still reports
-	// strangers' packets. The kernel may merge a forged small packet with small packets after
-	// it. The filter drops most trains that begin with a forged packet, but not all. The value
-	// of doubtShare must be a power of two.
+	// strangers' packets. This also matters for short trains: the kernel may merge a forged small
+	// packet with small packets after it, and the filter then drops most of these trains, but not
+	// all. The value of doubtShare must be a power of two.
 	doubtShare = 64
 )
 
@@ -43,11 +42,11 @@ func (b *Bank) Refuse(prefix uint16) error {
 	return nil
 }
 
-// Shares sets how many of the packets that a filter cannot judge pass. A share of n, a power of
-// two, means one in n packets.
+// Shares sets how many packets pass of those that the filter can neither accept nor reject. A
+// share of n, a power of two, means one in n packets.
 type Shares struct {
-	Initiations uint32 // without a cookie's MAC: the filter cannot tell senders apart
-	Cookies     uint32 // initiations with a MAC there, valid or not
+	Initiations uint32 // initiations without a cookie's MAC: the filter cannot distinguish their senders
+	Cookies     uint32 // initiations with a cookie's MAC, valid or not
 	Trains      uint32 // trains whose first packet seems foreign
 }
 
@@ -81,7 +80,7 @@ func (b *Bank) attach(fd int, s Shares) error {
 
 // line is one instruction of a filter, with labels in place of jump distances.
 type line struct {
-	label   string // its own
+	label   string // label of this instruction
 	do      bpf.Instruction
 	yes, no string // target of a conditional jump; "": the next line
 }
@@ -89,8 +88,8 @@ type line struct {
 // udpHeaderLen is the length of the UDP header. The filter's input begins with this header.
 const udpHeaderLen = 8
 
-// judge returns the filter in classic BPF, which needs no privilege. A load beyond the packet's
-// end makes the kernel drop the packet.
+// judge returns the filter as a program in classic BPF, which needs no privilege. A load beyond
+// the packet's end makes the kernel drop the packet.
 func judge(prefix uint16, shares Shares) []line {
 	load := func(at, size int) line {
 		return line{do: bpf.LoadAbsolute{Off: uint32(udpHeaderLen + at), Size: size}}

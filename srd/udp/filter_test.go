@@ -13,7 +13,7 @@ import (
 
 const testPrefix = 0xabcd
 
-// kinds are packets that the filter must tell apart.
+// kinds are the kinds of packets that the filter must distinguish.
 var kinds = []struct {
 	what string
 	ours bool
@@ -52,8 +52,8 @@ func typed(first byte, size, at int) []byte {
 	return b
 }
 
-// verdict runs the filter with the UDP header in front. The virtual machine draws no
-// random numbers: the argument `random` replaces one.
+// verdict runs the filter on b with a UDP header in front. The virtual machine has no
+// random numbers: the argument `random` replaces the one that the filter loads.
 func verdict(t *testing.T, shares Shares, b []byte, random uint32) bool {
 	t.Helper()
 	code := resolve(judge(testPrefix, shares))
@@ -115,7 +115,8 @@ func TestFilterJudges(t *testing.T) {
 	}
 }
 
-// The kernel's filter, in both families, on single packets and on trains.
+// The filter works in the kernel, in both address families, on single packets and on
+// trains.
 func TestKernelRefuses(t *testing.T) {
 	s := newSpace(t)
 	from, to := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
@@ -149,7 +150,7 @@ func TestKernelRefuses(t *testing.T) {
 				t.Errorf("%s to %s: %d of %d came", k.what, addr, got, copies)
 			}
 		}
-		// The first packet decides about a merged train. A long train is not judged.
+		// The first packet of a short merged train decides about the train. A long train passes.
 		good, bad := typed(0x24, 600, 4), make([]byte, 600)
 		for _, k := range []struct {
 			packets [][]byte
@@ -166,7 +167,7 @@ func TestKernelRefuses(t *testing.T) {
 	}
 }
 
-// A process with the descriptor may replace the filter while packets come.
+// The filter may be replaced while packets arrive.
 func TestThinWhileReceiving(t *testing.T) {
 	s := newSpace(t)
 	from, to := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// FuzzControlMessages: for any bytes, reading control messages ends and stays in its
-// buffer. Bytes behind the end do not count.
+// FuzzControlMessages checks that parsing any bytes as control messages ends, and stays in
+// the buffer. Bytes beyond the given length have no effect.
 func FuzzControlMessages(f *testing.F) {
 	for _, local := range []string{"192.0.2.1", "2001:db8::1"} {
 		var h header
@@ -24,7 +24,7 @@ func FuzzControlMessages(f *testing.F) {
 		h.hdr.SetControllen(n)
 		var d, again Datagram
 		h.facts(&d)
-		// Bytes behind the length do not count.
+		// Bytes beyond the length have no effect.
 		copy(whole.oob(), h.oob()[:n])
 		for i := n; i < oobSize; i++ {
 			whole.oob()[i] = 0xff

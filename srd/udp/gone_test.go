@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// A train from an address that the host has lost does not speak against UDP_SEGMENT.
-// Trains on other paths still go out in one call each.
+// If a send fails because the host has lost the source address, this does not count as a
+// failure of UDP_SEGMENT. Trains on other paths are still sent with one call each.
 func TestSourceAddressGone(t *testing.T) {
 	s := newSpace(t)
 	s.address(t, "lo", "192.0.2.1/32", "fd09::1/128")

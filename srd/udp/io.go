@@ -26,9 +26,9 @@ type Datagram struct {
 const (
 	// readSize is the size of the largest merged train, in bytes.
 	readSize = 65535
-	// ReadMost is the largest number of datagrams in one call. On slow links a socket usually
-	// contains one to three datagrams. If each datagram is read by its own call, and one more
-	// call finds the socket empty, two of three system calls are reads.
+	// ReadMost is the largest number of datagrams that one call reads. On slow links a socket
+	// usually contains one to three datagrams. If each were read by its own call, and one more call
+	// found the socket empty, two of three system calls would be reads.
 	ReadMost = 4
 )
 
@@ -36,7 +36,7 @@ const (
 // same time.
 type RecvStats struct {
 	Truncated atomic.Uint64 // datagrams larger than the buffer
-	NotECT    atomic.Uint64 // received without ECN, which lets queues mark instead of drop; not dropped
+	NotECT    atomic.Uint64 // received without ECT, so queues cannot mark them; not dropped
 }
 
 // Receiver receives datagrams on any socket. Only one goroutine may use a Receiver.
@@ -65,8 +65,8 @@ func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
 }
 
 // Read returns the next datagrams from fd, at most `limit` and at most ReadMost. The datagrams
-// are valid until the next Read. If the socket is empty, `more` is false. The result `more` is
-// also false if the kernel reports an error of an earlier send, which the transport detects
+// are valid until the next Read. The result `more` is false if the socket is empty. It is also
+// false if the kernel reports an error of an earlier send, which the transport detects by
 // itself.
 func (r *Receiver) Read(fd, limit int) (got []Datagram, more bool) {
 	limit = min(limit, ReadMost)
@@ -106,10 +106,10 @@ func (r *Receiver) Read(fd, limit int) (got []Datagram, more bool) {
 type SendStats struct {
 	Trains      atomic.Uint64 // sendmsg calls
 	Packets     atomic.Uint64
-	NoBuffer    atomic.Uint64 // dropped: the queue of the socket or device was full
-	TooBig      atomic.Uint64 // dropped: larger than the device's MTU, except probes
-	Unreachable atomic.Uint64 // dropped: the host lacks the source address, or a route from it
-	Failed      atomic.Uint64 // dropped: any other error
+	NoBuffer    atomic.Uint64 // packets dropped because the queue of the socket or device was full
+	TooBig      atomic.Uint64 // packets, except probes, dropped because they were larger than the device's MTU
+	Unreachable atomic.Uint64 // packets dropped because the host lacks the source address, or a route from it
+	Failed      atomic.Uint64 // packets dropped because of any other error
 	NoSegments  atomic.Uint64 // trains sent packet by packet because UDP_SEGMENT failed
 }
 
@@ -117,7 +117,7 @@ type SendStats struct {
 type Sender struct {
 	bank  *Bank
 	stats *SendStats
-	// whole counts the trains that must still be sent packet by packet after a failure of
+	// whole is the number of trains that must still be sent packet by packet after a failure of
 	// UDP_SEGMENT. After these trains, UDP_SEGMENT is tried again, because routes change.
 	whole int
 }
@@ -132,9 +132,9 @@ var sendHeaders = sync.Pool{New: func() any { return new(header) }}
 // NewSender returns a sender on b that counts in `stats`.
 func NewSender(b *Bank, stats *SendStats) *Sender { return &Sender{bank: b, stats: stats} }
 
-// Send sends a sealed train. Send drops and counts packets that cannot be sent. The transport
-// repairs dropped packets like any other loss. The result `unreachable` means that the host lost
-// the source address, or that there is no route from it.
+// Send sends a sealed train. It drops and counts packets that cannot be sent; the transport
+// repairs them like any other loss. The result `unreachable` means that the host has lost the
+// source address, or has no route from it.
 func (s *Sender) Send(t *srd.Train) (unreachable bool) {
 	fd, n := s.fd(t), t.Packets()
 	if fd < 0 || n == 0 {
@@ -158,14 +158,15 @@ func (s *Sender) Send(t *srd.Train) (unreachable bool) {
 	s.stats.NoSegments.Add(1)
 	fault, unreachable := s.each(fd, t)
 	if fault {
-		s.whole = 0 // the packets were at fault, not UDP_SEGMENT
+		s.whole = 0 // the packets were the reason, not UDP_SEGMENT
 	}
 	return unreachable
 }
 
-// each sends a train packet by packet. The result `fault` means that the packets failed, not
-// UDP_SEGMENT: a packet was too large, or no packet could be sent. If the kernel refuses the
-// first packet, for example because its source address is gone, it would refuse all others, too.
+// each sends a train packet by packet. The result `fault` means that the packets themselves, not
+// UDP_SEGMENT, were the reason of the failure: a packet was too large, or no packet could be
+// sent. If the kernel refuses the first packet, for example because its source address was
+// removed, it would refuse all others, too.
 func (s *Sender) each(fd int, t *srd.Train) (fault, unreachable bool) {
 	var tooBig, sent bool
 	for b := t.Buf; len(b) > 0; {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A train is one datagram at the other end, for both families. It is so on the loopback
-// device and on one like Ethernet.
+// A train arrives as one merged datagram, in both address families, on the loopback device
+// and on an Ethernet-like device.
 func TestTrainsArriveWhole(t *testing.T) {
 	near, far := newSpace(t), newSpace(t)
 	cable(t, near, far)
@@ -62,14 +62,14 @@ func TestSourceAddress(t *testing.T) {
 		}
 	}
 	tr := train(at(b, "192.0.2.2"), 3, 100)
-	tr.Tuple.Local = srd.UplinkOf(netip.MustParseAddr("198.51.100.1"), 0) // not ours
+	tr.Tuple.Local = srd.UplinkOf(netip.MustParseAddr("198.51.100.1"), 0) // not an address of this host
 	send.Send(tr)
 	if n := stats.Unreachable.Load(); n != 3 {
 		t.Errorf("%d packets from a foreign address counted, want 3", n)
 	}
 }
 
-// Packets leave ECN capable, and Congestion Experienced is received.
+// Packets are sent with ECT, and received marks (Congestion Experienced) are reported.
 func TestCE(t *testing.T) {
 	s := newSpace(t)
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
@@ -92,7 +92,7 @@ func TestCE(t *testing.T) {
 	}
 }
 
-// A probe asks for a size: no is an answer, not a drop.
+// A probe that is too large for the device does not count as a drop.
 func TestTooBig(t *testing.T) {
 	near, far := newSpace(t), newSpace(t)
 	cable(t, near, far)
@@ -111,10 +111,10 @@ func TestTooBig(t *testing.T) {
 	if n := stats.TooBig.Load(); n != 1 {
 		t.Fatalf("%d packets too big, want 1", n)
 	}
-	// A train of too big packets does not speak against UDP_SEGMENT: the next train, of
-	// packets that fit, goes out whole.
+	// A train with packets that are too large does not count as a failure of UDP_SEGMENT: the
+	// next train, of packets that fit, is sent with one call.
 	s.Send(train(at(c, "10.9.0.2"), 3, 1500))
-	if n := stats.TooBig.Load(); n != 3 || stats.Packets.Load() != 1 { // the last is short
+	if n := stats.TooBig.Load(); n != 3 || stats.Packets.Load() != 1 { // the last packet is short and passes
 		t.Fatalf("%d packets too big, %d sent; want 3 and 1", n, stats.Packets.Load())
 	}
 	before := stats.NoSegments.Load()
@@ -124,8 +124,8 @@ func TestTooBig(t *testing.T) {
 	}
 }
 
-// If the kernel refuses UDP_SEGMENT, packets go out one by one and are counted. After a
-// while UDP_SEGMENT is tried again.
+// If the kernel refuses UDP_SEGMENT, packets are sent one by one and counted. After some
+// time UDP_SEGMENT is tried again.
 func TestWithoutSegmentation(t *testing.T) {
 	s := newSpace(t)
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
@@ -168,7 +168,7 @@ func TestWhatCannotBeSentIsCounted(t *testing.T) {
 	var stats SendStats
 	send := NewSender(a, &stats)
 	tr := train(at(a, "127.0.0.1"), 3, 10)
-	tr.Tuple.Sock = 1 // there is none
+	tr.Tuple.Sock = 1 // there is no such socket
 	send.Send(tr)
 	if n := stats.Failed.Load(); n != 3 {
 		t.Errorf("%d packets failed, want 3", n)
@@ -196,7 +196,7 @@ func TestTruncationIsCounted(t *testing.T) {
 	}
 }
 
-// The error of an earlier send does not end reading: the datagrams behind it are
+// The error of an earlier send does not prevent that the datagrams in the socket are
 // received.
 func TestErrorsOfEarlierSends(t *testing.T) {
 	s := newSpace(t)
@@ -231,7 +231,8 @@ func TestSendAndReceiveTakeNoMemory(t *testing.T) {
 	}
 }
 
-// One call returns several datagrams, trains among them, each with its own facts.
+// One call returns several datagrams, including trains, each with its own addresses, stamp
+// and ECN field.
 func TestReadTakesSeveral(t *testing.T) {
 	s := newSpace(t)
 	a, other, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})

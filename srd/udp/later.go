@@ -9,7 +9,7 @@ import (
 
 // OpenIPv6 opens IPv6 sockets that the host could not provide before, on the ports of the IPv4
 // sockets. OpenIPv6 opens either all of these sockets or none. Other goroutines may send and
-// receive at the same time. A poller has to fetch the descriptors again.
+// receive at the same time. A poller must get the descriptors again (Socket.FDs).
 func (b *Bank) OpenIPv6(mark uint32) (err error) {
 	fds := make([]int, 0, len(b.socks))
 	defer func() {

@@ -7,15 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refusals sums up the kernel's 32-bit drop counters of the sockets.
+// refusals adds up the kernel's 32-bit drop counters of the sockets.
 type refusals struct {
 	mu   sync.Mutex
 	last map[int]uint32
 	sum  uint64
 }
 
-// Refused returns how many packets the kernel has dropped at the sockets: refused by the filter,
-// damaged, or too many for a buffer. Call Refused at least once in 2^32 dropped packets.
+// Refused returns how many packets the kernel has dropped at the sockets, because the filter
+// refused them, a checksum was wrong, or a buffer was full. Call Refused at least once in 2^32
+// dropped packets.
 func (b *Bank) Refused() uint64 {
 	r := &b.refused
 	r.mu.Lock()

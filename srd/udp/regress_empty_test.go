@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Empty datagrams cost a reader as much as others, and no budget in bytes notices them
-// (CVE-2026-11352 of curl). The kernel drops them: the filter's first load is beyond
-// their end.
+// Reading an empty datagram costs as much as reading any other, but a limit in bytes does
+// not count it (CVE-2026-11352 of curl). The kernel drops empty datagrams, because the
+// filter's first load is beyond their end.
 func TestEmptyDatagramsAreRefused(t *testing.T) {
 	s := newSpace(t)
 	from, to := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})

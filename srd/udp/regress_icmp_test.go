@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Anybody can forge an ICMP message about sizes. It changes nothing: the kernel keeps no
-// path MTU for our sockets (the class of CVE-2024-53259 of quic-go).
+// Anyone can forge an ICMP message about packet sizes. It has no effect, because the kernel
+// uses no path MTU for our sockets (CVE-2024-53259 of quic-go is of this kind).
 func TestICMPAboutSizesIsNotBelieved(t *testing.T) {
 	b := newSpace(t).open(t, Config{Ports: 2})
 	for i := range b.Len() {

@@ -20,7 +20,7 @@ type space struct{ *netspace.Space }
 
 func newSpace(t testing.TB) *space { return &space{netspace.New(t)} }
 
-// address sets a link up with more addresses.
+// address adds addresses to a link and brings it up.
 func (s *space) address(t testing.TB, link string, cidrs ...string) {
 	t.Helper()
 	err := s.Do(func() error {
@@ -40,7 +40,7 @@ func (s *space) address(t testing.TB, link string, cidrs ...string) {
 			if err := netlink.AddrReplace(l, a); err != nil {
 				return err
 			}
-			// The kernel makes the route of an IPv6 address a moment later.
+			// The kernel adds the route of an IPv6 address a moment later.
 			for !isLocal(a.IP) {
 				runtime.Gosched()
 			}
@@ -95,7 +95,7 @@ func receive(t *testing.T, r *Receiver, fd int) (d Datagram) {
 	}
 }
 
-// one reads a datagram, if there is one.
+// one reads one datagram, and reports whether there was one.
 func one(r *Receiver, fd int, d *Datagram) bool {
 	got, _ := r.Read(fd, 1)
 	if len(got) == 0 {
@@ -118,8 +118,8 @@ func fdFor(b *Bank, addr string) int {
 	return b.Socket(0).six()
 }
 
-// train makes a train of n packets of `size` bytes, the last shorter. Each packet has
-// its number in every byte.
+// train makes a train of n packets of `size` bytes, of which the last is shorter. All bytes
+// of a packet are its number.
 func train(to netip.AddrPort, n, size int) *srd.Train {
 	t := &srd.Train{Tuple: srd.Tuple{Remote: to}, Size: size}
 	for i := range n {

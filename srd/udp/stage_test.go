@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// BenchmarkTrain sends one train over the loopback device and receives it: two system
-// calls and the kernel's way between them.
+// BenchmarkTrain sends one train over the loopback device and receives it. It measures two
+// system calls, and the kernel's work between them.
 func BenchmarkTrain(b *testing.B) {
 	for _, packets := range []int{1, 10, 44} {
 		b.Run(fmt.Sprintf("packets=%d", packets), func(b *testing.B) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Every datagram has a stamp from the kernel, and a merged train has one for all its
-// packets. The stamp is not later than the reception and not earlier than the sending.
+// Every datagram has a receive stamp from the kernel, and a merged train has one for all
+// its packets. The stamp is neither before the sending nor after the reading.
 func TestWhatComesIsStamped(t *testing.T) {
 	near, far := newSpace(t), newSpace(t)
 	cable(t, near, far)

@@ -26,7 +26,7 @@ const (
 	// bandwidth-delay product of 200 Mbit/s and 20 ms.
 	window = 512 << 10
 	// flightMost is the largest number of unacknowledged data frames of a stream. So many full
-	// frames are as large as the window.
+	// frames fill about one window.
 	flightMost = 64
 )
 
