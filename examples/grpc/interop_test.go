@@ -10,9 +10,9 @@ import (
 	"google.golang.org/grpc/interop/grpc_testing"
 )
 
-// TestInterop runs gRPC's own interoperability tests over streams of an endpoint: all that need
-// neither TLS nor an account. A test that fails ends the process with its reason.
-// The tests are described in grpc/doc/interop-test-descriptions.md of gRPC.
+// TestInterop runs those of gRPC's interoperability tests that need neither TLS nor an account,
+// over streams of an endpoint. A test that fails prints the reason and ends the process. The
+// tests are described in grpc/doc/interop-test-descriptions.md of gRPC.
 func TestInterop(t *testing.T) {
 	streams, key, at := pair(t, func(s grpc.ServiceRegistrar) {
 		grpc_testing.RegisterTestServiceServer(s, interop.NewTestServer())

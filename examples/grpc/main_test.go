@@ -64,13 +64,13 @@ func TestCallsAndStreams(t *testing.T) {
 	}
 	calls.Wait()
 
-	// An error has its code.
+	// An error of the server reaches the client with its code.
 	_, err = client.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: "none"})
 	if status.Code(err) != codes.NotFound {
 		t.Error(err)
 	}
 
-	// A stream of the server's is ended by the client.
+	// The client ends a stream of the server.
 	ctx, stop := context.WithCancel(ctx)
 	w, err := client.Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
 	if err != nil {

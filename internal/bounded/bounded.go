@@ -1,5 +1,5 @@
-// Package bounded reads files up to a number of bytes. So the author of a file cannot choose how
-// much memory a reader uses.
+// Package bounded reads files up to a limit in bytes. So a huge file cannot make its reader use
+// too much memory.
 package bounded
 
 import (
@@ -68,8 +68,8 @@ func regular(f *os.File) error {
 	return err
 }
 
-// look is like read, with a check before the file is opened, and another check by the function
-// content().
+// look is like read, but checks that the file is regular before it opens it. The function
+// content() checks this again for the open file.
 func look(name string, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w", name, ErrIrregular)

@@ -41,7 +41,7 @@ type failing struct{ error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.error }
 
-// Pipes and devices are not waited for.
+// Reading a pipe or a device returns at once, with an error.
 func TestIrregularFiles(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -54,7 +54,7 @@ func TestIrregularFiles(t *testing.T) {
 			}
 		}
 	}
-	// All reads a pipe to its end.
+	// A pipe can be read to its end by All.
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

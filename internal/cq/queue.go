@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Queue is a queue of completions without a bound of its own, because the number of requests
-// bounds it. A Queue is safe for concurrent use.
+// Queue is a queue of completions. It has no bound of its own, because the number of requests
+// limits its length. A Queue is safe for concurrent use.
 type Queue[T any] struct {
 	event chan struct{}
 	done  chan struct{} // closed by Close
@@ -37,7 +37,8 @@ func (q *Queue[T]) Poll(v []T) (n int, more bool) {
 	return n, q.n > 0
 }
 
-// Event returns a channel that has a token after Signal. One token may stand for many entries.
+// Event returns a channel that gets a token at each Signal. One token may stand for many
+// entries.
 func (q *Queue[T]) Event() <-chan struct{} { return q.event }
 
 // Signal puts a token into the channel of Event.
@@ -74,7 +75,7 @@ func (q *Queue[T]) Wait(ctx context.Context, v []T, closed error) (int, error) {
 	}
 }
 
-// Add appends an entry without making an event.
+// Add appends an entry, without a token for Event.
 func (q *Queue[T]) Add(c T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

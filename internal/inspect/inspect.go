@@ -4,13 +4,12 @@
 package inspect
 
 var (
-	// Sound reports the first contradiction in the connection's state, or the first exceeded
-	// bound. A nil error means that the state is sound. Sound checks the whole state, so its
-	// time grows with the amount of unacknowledged data.
+	// Sound returns an error for the first inconsistency in the connection's state, or the first
+	// exceeded bound; nil: there is none. It checks the whole state, so its time grows with the
+	// amount of unacknowledged data.
 	Sound func(conn any) error
-	// Within reports the first table or queue that exceeds its bound. A nil error means that all
-	// sizes are within their bounds. Within only reads sizes, so a simulation may call it after
-	// every step.
+	// Within returns an error for the first table or queue that exceeds its bound; nil: there is
+	// none. It only reads sizes, so a simulation may call it after every step.
 	Within func(conn any) error
 	// TailProbes returns how many copies of the oldest message may be sent even if the window is
 	// full.

@@ -7,41 +7,44 @@ import (
 	"unicode/utf8"
 )
 
-// A user may type a secret key where a name belongs. No message may then repeat the key. Only
-// Hide decides which texts have the shape of a key. All programs use Hide for errors, events,
-// logs and reports.
+// A user may type a secret key in place of a name. No message may then repeat the key. Only Hide
+// decides which texts look like a key. All programs use Hide for errors, events, logs and
+// reports.
 
 // Hidden replaces a hidden text.
 const Hidden = "(hidden)"
 
 const (
-	// longRun is the least length of a key without gaps. 32 bytes are 43 characters of base64,
-	// or 64 hexadecimal digits. A key that lost some characters is still a secret.
+	// longRun is the least number of characters without a gap that count as a key. 32 bytes are 43
+	// characters of base64, or 64 hexadecimal digits. The limit is lower, because a key that lost
+	// some characters is still a secret.
 	longRun = 40
 	// keyText is the length of a whole key in base64, which ends with "=".
 	keyText = (Bytes + 2) / 3 * 4
-	// leastRun is the least length of a part of a key without gaps. A part is shorter than
-	// longRun, so the whole part must also look random.
+	// leastRun is the least number of characters without a gap that count as a part of a key. Below
+	// longRun, all of the part must also look random.
 	leastRun = 22
-	// leastDrawn is the least length of a key in groups. Groups at both ends of a key may look
-	// like words, so leastDrawn is shorter than longRun.
+	// leastDrawn is the least number of characters in groups that count as a key. It is less than
+	// longRun, because the groups at both ends of a key may look like words.
 	leastDrawn = 28
-	// leastColons replaces leastDrawn for small groups with colons between them. An IPv6 address
-	// has at most 32 digits, in groups of four.
+	// leastColons replaces leastDrawn for small groups with colons between them, because an IPv6
+	// address has up to 32 digits, in groups of four.
 	leastColons = 33
-	// leastGroup is the least length of a group, unless all groups have the same length.
+	// leastGroup is the least number of characters in a group, unless all groups have the same
+	// length.
 	leastGroup = 4
-	// At least one in leastShare groups of a key must look random. Of random groups of four
-	// hexadecimal digits, a third looks like words or numbers. So only one key in 10^6 has 15 of
-	// 16 groups that look like words or numbers.
+	// At least one in leastShare groups must look random; otherwise the groups do not count as a
+	// key. A third of random groups of four hexadecimal digits looks like words or numbers. So only
+	// one key in 10^6 has 15 of 16 groups that do.
 	leastShare = 8
-	// leastBytes is the least number of bytes in decimal that may be a key, half of a key.
+	// leastBytes is the least number of bytes, written as decimal numbers, that count as a part of
+	// a key: half of a key.
 	leastBytes = Bytes / 2
 )
 
 var (
-	// runs matches keys, and parts of keys, in one piece and in both alphabets of base64.
-	// Directories in front of a key belong to the match.
+	// runs matches keys, and parts of keys, without gaps and in both alphabets of base64. If a key
+	// is the end of a path, the directories belong to the match.
 	runs = regexp.MustCompile(`[A-Za-z0-9+/_-]{22,}={0,2}`)
 	// parts matches the words of a path or a name.
 	parts = regexp.MustCompile(`[^/_-]+`)
@@ -50,15 +53,15 @@ var (
 	// gaps matches the separators of groups. A copied text may have any separator, such as a
 	// space of no width. A message may contain a separator in escaped form.
 	gaps = regexp.MustCompile(`^[^A-Za-z0-9+/=\n]{1,2}$`)
-	// rests matches "(hidden)" with base64url text around it that is long enough to be pieces of
-	// the key.
+	// rests matches "(hidden)" together with the base64url text around it, if that is long enough
+	// to be a piece of the key.
 	rests = regexp.MustCompile(`(?:[A-Za-z0-9_-]{15,}[-_])?\(hidden\)(?:[-_][A-Za-z0-9_-]{15,}=*)?`)
-	// wordLike matches words, abbreviations and numbers, also several of them joined.
+	// wordLike matches words, abbreviations and numbers, and several of them joined together.
 	wordLike = regexp.MustCompile(`^(?:[A-Z]?[a-z]*|(?:[A-Z]?[a-z]+|[A-Z]{2,}s?)+|[A-Z]*)[0-9]*$`)
 )
 
-// Hide replaces each part of a text that has the shape of a key. A whole key for which the
-// function public() returns true is not replaced. If `public` is nil, Hide replaces all keys.
+// Hide replaces each part of a text that looks like a key. A whole key for which the function
+// public() returns true is not replaced. If `public` is nil, Hide replaces all keys.
 func Hide(text string, public func(key string) bool) string {
 	if len(text) < leastRun {
 		return text
@@ -88,11 +91,11 @@ func Quote(word string) string {
 	return strconv.Quote(word)
 }
 
-// Drawn reports whether a text has the shape of a key that was drawn at random.
+// Drawn reports whether a text looks like a random key.
 func Drawn(text string) bool { return Hide(text, nil) != text && !isWord(text) }
 
-// isWord reports whether a text looks written by a person: its words have three letters on
-// average.
+// isWord reports whether a text looks written by a person: its words have at least three letters
+// on average.
 func isWord(text string) bool {
 	if !wordLike.MatchString(text) {
 		return false
@@ -127,14 +130,14 @@ func hideBytes(text string) string {
 			out.WriteString(text[shown:all[0][0]] + Hidden)
 			shown = all[n-1][1]
 		}
-		all = all[max(1, n-1):] // the last token may be the first of another row
+		all = all[max(1, n-1):] // the last token may be the first one of another row
 	}
 	return out.String() + text[shown:]
 }
 
 // byteRow returns how many tokens, from the first, are bytes with the same separator. The result
-// `falls` is the number of bytes that are smaller than the byte before. Half of random bytes are
-// smaller than the byte before, but no number in a list of processors is.
+// `falls` is the number of bytes that are smaller than the previous one. This is so for half of
+// random bytes, but for no number in an ascending list, such as one of processors.
 func byteRow(text string, all [][]int) (n, falls int) {
 	gap, last := "", uint64(0)
 	for i, w := range all {
@@ -165,7 +168,7 @@ func hideRun(run string) string {
 		return run
 	}
 	if at := len(run) - keyText; at >= 0 && run[len(run)-1] == '=' && (at == 0 || parts.FindString(run[at-1:at]) == "") {
-		return run[:at] + Hidden // the text has the length and the end of a key
+		return run[:at] + Hidden // the text has the length of a key and ends like one
 	}
 	if parts.FindString(run) == run || mixed(run, 5) {
 		return Hidden
@@ -181,9 +184,9 @@ func hidePart(run string) string {
 	return hideRow(run, func(row string, _ int) bool { return len(row) >= leastRun && mixed(row, 4) })
 }
 
-// hideRow hides the row from the first to the last random-looking word of a run, if the function
-// isKey() accepts the row. The argument `drawn` of isKey() is the number of characters in
-// random-looking words.
+// hideRow hides the part of a run from its first to its last random-looking word (the row), if
+// the function isKey() accepts the row. The argument `drawn` of isKey() is the number of
+// characters in random-looking words.
 func hideRow(run string, isKey func(row string, drawn int) bool) string {
 	all := parts.FindAllStringIndex(run, -1)
 	size := func(i int) int { return all[i][1] - all[i][0] }
@@ -199,10 +202,10 @@ func hideRow(run string, isKey func(row string, drawn int) bool) string {
 	return run[:all[first][0]] + Hidden + run[all[last][1]:]
 }
 
-// mixed reports whether small letters, capitals and other characters follow each other as in a
-// random text. In a random text the class changes after three of five characters on average. In
-// a name of several words the class changes twice a word. Function mixed requires a change after
-// at least `tenths`/10 of the characters, and some characters that are no letters.
+// mixed reports whether the class of characters (small letters, capitals, others) changes as
+// often as in a random text. In a random text it changes after three of five characters on
+// average, and in a name of several words about twice a word. The function mixed requires a
+// change after at least `tenths`/10 of the characters, and some characters that are no letters.
 func mixed(text string, tenths int) bool {
 	changes, small, large, other := 0, 0, 0, 0
 	var last int
@@ -227,8 +230,8 @@ func mixed(text string, tenths int) bool {
 // group is a word that may be one group of a key typed in groups.
 type group struct {
 	start, end int
-	drawn      bool // no person would write it
-	path       bool // it begins as a path does
+	drawn      bool // the word looks random
+	path       bool // the word begins like a path
 }
 
 func groupsOf(text string) []group {
@@ -265,7 +268,7 @@ func hideGroups(text string) string {
 	return out.String() + text[shown:]
 }
 
-// chain returns how many words, from the first, may be groups of one key.
+// chain returns how many words, from the first on, may be groups of one key.
 func chain(text string, all []group) int {
 	if len(all) < 2 {
 		return 1
@@ -286,8 +289,8 @@ func chain(text string, all []group) int {
 
 // joins reports whether `next` may be the group of the key after the group g. By chance, some
 // random groups look like words. So a group need not look random if it has the same length as g,
-// or if both are longer than usual words. Unequal groups with - or _ between them may be one
-// word of base64url. Function hideRun handles a word of base64url as a whole.
+// or if both are longer than usual words. Unequal groups with - or _ between them may be a
+// single word of base64url, which hideRun handles as a whole.
 func (g group) joins(next group, gap string) bool {
 	switch {
 	case g.len() >= longRun || next.len() >= longRun:
@@ -298,7 +301,7 @@ func (g group) joins(next group, gap string) bool {
 	return next.drawn && next.len() >= leastGroup && g.len() >= leastGroup && !strings.ContainsAny(gap, "-_")
 }
 
-// sameGap compares two separators without their blanks.
+// sameGap reports whether two separators are equal apart from blanks.
 func sameGap(a, b string) bool { return strings.Trim(a, " \t") == strings.Trim(b, " \t") }
 
 // isKey reports whether the words of a chain are long enough for a key, and look random.

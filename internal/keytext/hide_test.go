@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// inGroups types a key in groups of n characters.
+// inGroups returns a key in groups of n characters, with `gap` between them.
 func inGroups(key string, n int, gap string) string {
 	var parts []string
 	for len(key) > n {
@@ -20,7 +20,7 @@ func inGroups(key string, n int, gap string) string {
 	return strings.Join(append(parts, key), gap)
 }
 
-// The forms of a key, the lengths of its groups, their separators, and the texts around it.
+// These lists have encodings of a key, lengths of groups, separators, and texts around a key.
 var (
 	forms = func(raw [Bytes]byte) []string {
 		base, digits := Format(raw), hex.EncodeToString(raw[:])
@@ -31,7 +31,8 @@ var (
 	arounds    = []string{"%s", "no peer is named %q", "peer.%s.policy", "/etc/srdtun/%s.toml", "%s=1", "unknown flag: --%s; see --help", "the peer of %s went", "./%s"}
 )
 
-// drawnFrom returns the key of a seed: rapid itself prefers small numbers, of which no key is made.
+// drawnFrom returns a random key for a seed. Bytes that rapid draws itself are mostly small
+// numbers, unlike those of a key.
 func drawnFrom(seed uint64) (raw [Bytes]byte) {
 	var all [Bytes]byte
 	binary.NativeEndian.PutUint64(all[:], seed)
@@ -39,7 +40,8 @@ func drawnFrom(seed uint64) (raw [Bytes]byte) {
 	return raw
 }
 
-// shows reports whether a text has a piece of a key. A few characters at an end may stay.
+// shows reports whether a text contains a piece of a key. A few characters at either end do not
+// count.
 func shows(text, key string) bool {
 	for i := range len(key) - LeastPiece {
 		if strings.Contains(text, key[i:i+LeastPiece]) {
@@ -49,8 +51,8 @@ func shows(text, key string) bool {
 	return false
 }
 
-// A drawn key is hidden in each way to type it, wherever it stands. By chance, one key in some thousands
-// looks like words: TestFewKeysAreShown counts those.
+// A random key is hidden in each form, wherever it is in a text. By chance, one of some thousands
+// of keys looks like words: TestFewKeysAreShown counts those.
 func TestKeysAreHidden(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.SampledFrom(forms(drawnFrom(rapid.Uint64().Draw(t, "seed")))).Draw(t, "form")
@@ -72,7 +74,7 @@ func TestKeysAreHidden(t *testing.T) {
 	})
 }
 
-// Each way to type a key, with keys some of whose groups look like words.
+// In each form, only few keys are shown because too many of their groups look like words.
 func TestFewKeysAreShown(t *testing.T) {
 	shown, all := 0, 0
 	for seed := range uint64(16) {
@@ -97,8 +99,8 @@ func TestFewKeysAreShown(t *testing.T) {
 	}
 }
 
-// A key as a list of its bytes, as programs print arrays: in decimal, with signs too, and with any
-// separator.
+// A key is hidden as a list of its bytes, as programs print arrays: in decimal, signed or
+// unsigned, with any separator.
 func TestBytesInDecimalAreHidden(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := drawnFrom(rapid.Uint64().Draw(t, "seed"))
@@ -122,7 +124,7 @@ func TestBytesInDecimalAreHidden(t *testing.T) {
 	})
 }
 
-// A key in groups is hidden whole, although its first and last groups look like words.
+// A key in groups is hidden completely, although its first and last groups look like words.
 func TestGroupsLikeWordsAreHidden(t *testing.T) {
 	for text, want := range map[string]string{
 		"b82-738-be6-924-d09-f82-1ab-692-0c4-d1e-5f7-a90-3b2-643-0":                                   "(hidden)-0",
@@ -138,7 +140,7 @@ func TestGroupsLikeWordsAreHidden(t *testing.T) {
 	}
 }
 
-// Ordinary texts stay as they are.
+// Ordinary texts are not changed.
 func TestOrdinaryTextsStay(t *testing.T) {
 	for _, text := range []string{
 		"", "/home/anton/projects/tunnels/production/configurations/lab.toml: no such file or directory",
@@ -160,7 +162,7 @@ func TestOrdinaryTextsStay(t *testing.T) {
 	}
 }
 
-// A public key stays where it stands whole, and no part of another text passes as one.
+// A complete public key is not hidden. A part of another text does not count as one.
 func TestPublicKeysStay(t *testing.T) {
 	const key, other = "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=", "oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY="
 	public := func(k string) bool { return k == key }
@@ -186,7 +188,8 @@ func FuzzHide(f *testing.F) {
 	})
 }
 
-// A part of a key of 27 characters or more is hidden, nearly always: some look like words.
+// A part of a key with 27 characters or more is nearly always hidden. Exceptions are parts that
+// look like words.
 func TestPartsOfKeysAreHidden(t *testing.T) {
 	draw := rand.New(rand.NewChaCha8([32]byte{1}))
 	shown, all := 0, 0

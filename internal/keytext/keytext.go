@@ -1,5 +1,5 @@
 // Package keytext parses and formats keys: 32 bytes as 44 characters of base64, as wg(8) prints
-// them. Each key has one spelling.
+// them. For each key only one text is valid.
 package keytext
 
 import (
@@ -22,8 +22,8 @@ var (
 	ErrSpelling = errors.New("another spelling of a public key: want a number below 2^255-19, as srdtun pubkey prints it")
 )
 
-// Parse parses any key. As in wg, the bits behind the last byte must be zero, so 32 bytes have
-// exactly one spelling.
+// Parse parses any key. As in wg, the unused bits after the last byte must be zero, so exactly
+// one text is valid for 32 bytes.
 func Parse(s string) (key [Bytes]byte, err error) {
 	// The decoder skips line ends. The check of the decoded length catches line ends, because 44
 	// characters with a line end are too few for 32 bytes.
@@ -37,9 +37,9 @@ func Parse(s string) (key [Bytes]byte, err error) {
 	return [Bytes]byte(raw), nil
 }
 
-// ParsePublic parses an X25519 public key, which must also have one spelling as a number. A key
-// exchange drops the top bit and reduces the rest modulo p = 2^255-19 (RFC 7748 section 5). So
-// with a second spelling of its key, a denied peer could pass as another peer.
+// ParsePublic parses an X25519 public key, whose bytes must also be a number below p =
+// 2^255-19. A key exchange drops the top bit and reduces the other bits modulo p (RFC 7748
+// section 5). So with other bytes for the same key, a denied peer could pass as another peer.
 func ParsePublic(s string) (key [Bytes]byte, err error) {
 	if key, err = Parse(s); err == nil && !Reduced(&key) {
 		return [Bytes]byte{}, ErrSpelling

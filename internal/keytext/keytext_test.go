@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A key is read back as it was written, and no other text stands for it.
+// Parsing the text of a key gives the same key, and no other text gives it.
 func TestOneSpelling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := [Bytes]byte(rapid.SliceOfN(rapid.Byte(), Bytes, Bytes).Draw(t, "key"))

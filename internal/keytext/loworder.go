@@ -4,7 +4,8 @@ import "slices"
 
 // LowOrder has the points of small order on Curve25519 and its twist, as u-coordinates: 0, 1, two
 // of order 8, and p-1. The points are listed at https://cr.yp.to/ecdh.html, "how do I validate
-// Curve25519 public keys". ParsePublic refuses other spellings of the points of small order.
+// Curve25519 public keys". ParsePublic refuses all other byte strings that stand for these
+// points.
 var LowOrder = [][Bytes]byte{
 	{},
 	{1},

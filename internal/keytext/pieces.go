@@ -2,8 +2,8 @@ package keytext
 
 import "strings"
 
-// LeastPiece is the least number of characters of a secret that Pieces hides. Sixteen characters
-// hold 96 bits of a key.
+// LeastPiece is the least number of successive characters of a secret that Pieces hides. Sixteen
+// characters of base64 are 96 bits of a key.
 const LeastPiece = 16
 
 // Pieces hides known secrets, and their pieces of at least LeastPiece characters, in any text.

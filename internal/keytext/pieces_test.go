@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Each piece of a known secret is hidden, and nothing beside it.
+// Each piece of a known secret is hidden, and no other text.
 func TestPiecesAreHidden(t *testing.T) {
 	const secret, other = "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=", "oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY="
 	var p Pieces

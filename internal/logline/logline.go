@@ -73,8 +73,8 @@ func New(out io.Writer, format string) slog.Handler {
 	return &lineHandler{out: &syncWriter{w: out}, journal: format == Journal}
 }
 
-// levels maps levels of events to levels of slog, which has no level between information and a
-// warning.
+// levels maps levels of events to levels of slog. Slog itself has no level between information
+// and warning, so that one gets a number between them.
 var levels = map[events.Level]slog.Level{
 	events.Debug: slog.LevelDebug, events.Info: slog.LevelInfo, events.Notice: slog.LevelInfo + 2,
 	events.Warning: slog.LevelWarn, events.Error: slog.LevelError,
@@ -129,9 +129,9 @@ func record(e *events.Event) slog.Record {
 }
 
 // lineHandler writes a record as a line for people: time, level, kind, text. The text of an
-// event already has its attributes' values. Other records' attributes follow the text as
-// key=value. The journal itself adds time and name, and gets the level from a number in front
-// (sd-daemon(3)).
+// event already contains the values of its attributes. In other records the attributes follow
+// the text as key=value. For the journal, which adds time and name itself, the line begins with
+// a number for the level (sd-daemon(3)).
 type lineHandler struct {
 	out     io.Writer
 	journal bool
@@ -166,7 +166,7 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// quoted quotes any value but a plain word.
+// quoted quotes a value unless it is a plain word.
 func quoted(v string) string {
 	plain := func(r rune) bool { return r > ' ' && r < 0x7f && r != '"' && r != '=' }
 	if v == "" || strings.ContainsFunc(v, func(r rune) bool { return !plain(r) }) {
@@ -178,7 +178,7 @@ func quoted(v string) string {
 // Stamp returns t as local time, to the millisecond.
 func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
 
-// syncWriter writes one line at a time.
+// syncWriter serialises the writes of lines.
 type syncWriter struct {
 	mu sync.Mutex
 	w  io.Writer

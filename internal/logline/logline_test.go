@@ -69,7 +69,8 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// Standard error is a stream to the journal if its numbers are those that systemd says.
+// Standard error is a stream to the journal if its device and inode numbers are those that
+// systemd states.
 func TestJournalIsFound(t *testing.T) {
 	old := os.Stderr
 	defer func() { os.Stderr = old }()
@@ -98,7 +99,8 @@ func TestJournalIsFound(t *testing.T) {
 	}
 }
 
-// A record that is no event has its attributes behind the text: agents tell members so.
+// The attributes of a record that is no event follow the text. Agents report members in
+// this way.
 func TestAttributesFollowTheText(t *testing.T) {
 	for format, want := range map[string]string{
 		Text:    ` info    came member=db1 text="a \"b\" = c" n=3` + "\n",

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Words splits a line at spaces outside of quotes. A shell splits the lines of these documents
-// in the same way.
+// Words splits a line at spaces outside of quotes, as a shell splits the lines of these
+// documents.
 func Words(line string) (v []string) {
 	var b strings.Builder
 	var quote rune
@@ -68,13 +68,13 @@ func callOf(command []string, program string) ([]string, bool) {
 		command = command[2:]
 	}
 	if len(command) > 2 && command[0] == "docker" && command[1] == "run" {
-		command = command[max(2, slices.Index(command, program)):] // an image is named after its program
+		command = command[max(2, slices.Index(command, program)):] // the arguments follow the image, which is named after its program
 	}
 	if len(command) == 0 || path.Base(command[0]) != program || strings.Contains(command[0], "://") {
 		return nil, false
 	}
 	args := command[1:]
-	if len(args) > 0 && args[0] == "->" { // an arrow of a drawing
+	if len(args) > 0 && args[0] == "->" { // an arrow in a drawing
 		return nil, false
 	}
 	// The shell handles redirections, and the program does not see them.

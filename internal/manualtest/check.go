@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// past reports whether a document describes the past. A document of the past may contain
-// commands that no longer exist.
+// past reports whether a document describes the past, so that it may contain commands that no
+// longer exist.
 func past(doc string) bool { return doc == "CHANGELOG.md" }
 
 // Check checks every call of a program, in the documents and examples below the folder top,
@@ -42,8 +42,8 @@ func Check(t *testing.T, top, program string, atLeast int, root func() *cobra.Co
 	}
 }
 
-// CheckShort checks the calls without the program's name, such as `show --json`: a command with
-// a flag. CheckShort is only for a program whose commands exist in no other program.
+// CheckShort checks the calls without the program's name that consist of a command with a flag,
+// such as `show --json`. It is only for a program whose commands exist in no other program.
 func CheckShort(t *testing.T, top string, atLeast int, root func() *cobra.Command) {
 	t.Helper()
 	docs, err := Documents(top)

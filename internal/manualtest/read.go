@@ -78,7 +78,7 @@ func Split(doc, text string) (blocks []Block, paragraphs []string) {
 type Line struct {
 	Doc   string
 	Text  string
-	Block bool // from a block of code, not a span within a sentence
+	Block bool // the line is from a block of code, not a span within a sentence
 }
 
 var (

@@ -2,8 +2,8 @@ package manualtest
 
 import "strings"
 
-// forDevelopers are documents that users need not read, with the reason for each. Tests check
-// that the commands in these documents exist, but do not run the code blocks of the documents.
+// forDevelopers lists the documents that users need not read, with the reason for each. Tests
+// check that the commands in them exist, but do not run their code blocks.
 var forDevelopers = map[string]string{
 	"CHANGELOG.md":       "what was",
 	"HACKING.md":         "for people who work on srdtun; the targets of make and the programs' commands are checked",
@@ -29,11 +29,11 @@ type Run struct {
 	Doc   string
 	First string // text in the block's first line; "": all blocks of the document
 	By    string // a test, or a target of make
-	Why   string // reason, or a limit of By
+	Why   string // why no test runs the block, or which part of it By does not run
 }
 
-// ByCommands is the test that runs the documents' commands unchanged, and the guide's commands
-// first.
+// ByCommands is the test that runs the documents' commands unchanged, beginning with those of
+// the guide.
 const ByCommands = "TestDocumentCommands"
 
 // inConfig is the test that parses configurations with the real parser.
@@ -114,8 +114,8 @@ func RowOf(b Block) *Run {
 	return nil
 }
 
-// Elsewhere lists the documents' commands that ByCommands does not run. The keys of the map are
-// the commands' first words.
+// Elsewhere lists the commands of the documents that ByCommands does not run. The keys of the
+// map are the commands' first words.
 var Elsewhere = map[string]string{
 	"git":        "needs the repository on GitHub",
 	"make":       "make test-package builds and installs",

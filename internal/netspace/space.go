@@ -1,5 +1,5 @@
-// Package netspace gives tests network namespaces of their own. No process needs to be in a
-// test's namespace. The namespace exists as long as a thread of the test is in it.
+// Package netspace makes network namespaces for tests. No process needs to be in such a
+// namespace: it exists as long as a thread of the test is in it.
 package netspace
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // Space is a network namespace with one thread in it. Thread and namespace end with the test.
-// Sockets and devices made on that thread stay in the namespace.
+// Sockets and devices that this thread makes are in the namespace.
 type Space struct {
 	calls chan func()
 	tid   int
@@ -45,8 +45,8 @@ func New(t testing.TB) *Space {
 }
 
 // trustAddresses turns off duplicate address detection for IPv6. The detection takes a second or
-// two, or longer on a busy machine. Until the detection ends, a link has no address for
-// neighbour discovery, and a packet waits at most three seconds.
+// two, or longer on a busy machine. Until it ends, a link has no address for neighbour
+// discovery, and a packet that needs it is dropped after three seconds.
 func trustAddresses() error {
 	return os.WriteFile("/proc/sys/net/ipv6/conf/default/accept_dad", []byte("0"), 0)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A namespace has lo and nothing else, up.
+// A new namespace has only the interface lo, which is up.
 func TestNamespaceIsItsOwn(t *testing.T) {
 	a, b := New(t), New(t)
 	if a.Thread() == b.Thread() {
@@ -22,7 +22,8 @@ func TestNamespaceIsItsOwn(t *testing.T) {
 	}
 }
 
-// A listener in one namespace is unreachable from another, and Do runs in its own.
+// A listener in one namespace is unreachable from another, and Do runs a function in its
+// own namespace.
 func TestNamespacesAreApart(t *testing.T) {
 	a, b := New(t), New(t)
 	var l net.Listener

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// For waits for d, and reports whether ctx is still live. If ctx ends, For returns at once.
+// For waits for d and returns true. If ctx ends earlier, it returns false at once.
 func For(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -7,9 +7,9 @@ import (
 )
 
 // Find returns the index of the peer that `who` names among n peers, or -1. An address inside
-// the tunnel names the peer with the longest prefix around the address. Other texts are public
-// keys or names. The function called() returns the name of peer i (or "") and the key of peer
-// i. The function inside() returns the prefixes of peer i.
+// the tunnel names the peer with the longest matching prefix. Other texts are public keys or
+// names. The function called() returns the name of peer i (or "") and the key of peer i. The
+// function inside() returns the prefixes of peer i.
 func Find(who string, n int, called func(i int) (name, key string), inside func(i int) []netip.Prefix) int {
 	if a, err := netip.ParseAddr(who); err == nil {
 		return holder(a, n, inside)
@@ -27,7 +27,7 @@ func Find(who string, n int, called func(i int) (name, key string), inside func(
 	return found
 }
 
-// holder returns the peer with the longest prefix around an address.
+// holder returns the peer with the longest prefix that contains an address.
 func holder(a netip.Addr, n int, inside func(i int) []netip.Prefix) int {
 	found, most := -1, -1
 	for i := range n {

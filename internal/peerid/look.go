@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Names appear in logs, in tables and on the command line. A name that looks like another peer's
-// name would stand for that peer.
+// Names appear in logs, in tables and on the command line. A reader would confuse a name that
+// looks like another peer's name with that peer.
 var (
 	errBlank     = errors.New("a name has no blanks at its ends, and no two in a row")
 	errInvisible = errors.New("a name has no invisible characters")
@@ -29,7 +29,8 @@ func checkLook(s string) error {
 	return nil
 }
 
-// Invisible reports whether a character has no visible form. A blank is visible by its width.
+// Invisible reports whether a character has no visible form. A blank counts as visible because
+// of its width.
 func Invisible(r rune) bool { return unicode.In(r, invisible...) }
 
 // invisible has the characters without a visible form, and control characters. The properties of

@@ -8,7 +8,7 @@ import (
 
 const key = "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg="
 
-// A text that looks like an address, a prefix, an endpoint or a key is no name.
+// A text that looks like an address, a prefix, an endpoint or a key is not a valid name.
 func TestNamesLookLikeNothingElse(t *testing.T) {
 	for _, bad := range []string{
 		"10.80.0.2", " 10.80.0.2", "10.80.0.2 ", "fd80::2", "[fd80::2]", "FD80::2", "fe80::1%eth0", "::", "::ffff:10.80.0.2",
@@ -32,8 +32,8 @@ func TestNamesLookLikeNothingElse(t *testing.T) {
 	}
 }
 
-// The name of a guest has letters of ASCII alone. A guest's name with the look of another name is
-// told from it.
+// The name of a guest may have only ASCII letters. If it looks like another name, this is
+// detected.
 func TestNamesOfGuestsLookLikeNoOther(t *testing.T) {
 	for _, bad := range []string{"Müller", "\u0441ffice", "a b", "a:b", "-a", ".a", "a/b", "off\u0131ce", "10.80.0.2", key, "\uff41"} {
 		if CheckGuest(bad) == nil {
@@ -58,8 +58,8 @@ func TestNamesOfGuestsLookLikeNoOther(t *testing.T) {
 	}
 }
 
-// A peer named like another peer's address or key is not found in its place, at any position
-// in the list.
+// A peer whose name is another peer's address or key is not found in place of that peer, at
+// any position in the list.
 func TestFindIsNotDeceived(t *testing.T) {
 	type peer struct {
 		name, key string

@@ -2,11 +2,11 @@ package peerid
 
 import "strings"
 
-// Look returns one skeleton for all names that a reader can confuse. The skeleton of Unicode
-// Technical Standard 39 keeps more differences than this one. Look drops case and punctuation.
-// Look also replaces digits, and letters of other alphabets, by the ASCII letters that they look
-// like. Punctuation between two digits stays as one sign, because 1-12 and 11-2 are different
-// numbers.
+// Look returns the same text, called skeleton, for all names that a reader can confuse. The
+// skeleton of Unicode Technical Standard 39 keeps more differences than this one. Look drops
+// case and punctuation, and replaces digits, and letters of other alphabets, by the ASCII
+// letters that they look like. Punctuation between two digits stays as one sign, because 1-12
+// and 11-2 are different numbers.
 func Look(name string) string {
 	var b strings.Builder
 	digit, apart := false, false

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/internal/manualtest"
 )
 
-// A test runs every code block in a document for users, or the table says why not.
+// Every code block in a document for users is run by a test, or the table states why not.
 func TestBlocksOfDocumentsAreRun(t *testing.T) {
 	used := map[*manualtest.Run]bool{}
 	for doc, text := range documents(t) {

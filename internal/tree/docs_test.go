@@ -105,7 +105,7 @@ func TestTargetsThatAreNamedExist(t *testing.T) {
 		}
 	}
 	for name, text := range documents(t) {
-		// Only text set as code: "make sure" is English.
+		// Only text in code style counts, because "make sure" is English.
 		for _, l := range manualtest.Lines(name, text) {
 			for _, c := range command.FindAllStringSubmatch(l.Text, -1) {
 				if !have[c[1]] {

@@ -30,7 +30,7 @@ var floors = [][]string{
 	{"overlay/daemon"},
 	{"cmd/srdtun/internal"},
 	{"cmd/srdtun", "cmd/srdperf"},
-	// Beside the house: the packages above do not know these.
+	// Separate packages, which no package of the lists above imports.
 	{"fleet"},
 	{"e2e"},
 	{"scripts", "packaging"},
@@ -50,8 +50,8 @@ func floorOf(dir string) int {
 	return -1
 }
 
-// No package imports a package of a higher floor. A test may: it may use the simulator,
-// for example.
+// No package imports a package of a higher floor. Test files may, for example to use the
+// simulator.
 func TestNoArrowUp(t *testing.T) {
 	for _, s := range tree(t) {
 		if s.test {
@@ -70,14 +70,14 @@ func TestNoArrowUp(t *testing.T) {
 	}
 }
 
-// nouns are the daemon's nouns, the lowest first (docs/design.md, "The daemon").
+// nouns are the daemon's main types, the lowest first (docs/design.md, "The daemon").
 var nouns = []string{
 	"eventLog", "peer", "runningConfig", "device", "sockets", "uplinks", "ingress", "sessions", "endpoints",
 	"settings", "restart", "observer", "programs", "status", "monitor", "server",
 }
 
-// A noun of the daemon has no field with a higher noun, and no method with one as
-// argument.
+// A main type of the daemon has no field whose type is a higher main type, and no method
+// with an argument of such a type.
 func TestNounsKnowThoseBelow(t *testing.T) {
 	const daemon = "overlay/daemon"
 	seen := map[string]bool{}
@@ -108,7 +108,7 @@ func TestNounsKnowThoseBelow(t *testing.T) {
 	}
 }
 
-// checkNoun reports nouns above name within the type at.
+// checkNoun reports main types above `name` within the type expression `at`.
 func (s *source) checkNoun(t *testing.T, name string, at ast.Node) {
 	own := slices.Index(nouns, name)
 	if own < 0 {

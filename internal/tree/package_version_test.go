@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// TestPackageVersionsNeverGoBack walks through commits of many kinds. Some are seconds
-// apart, and several have the same second, as after a rebase. One comes from a slow
-// clock. Some have changes in the tree. Then come a release, commits after it, the next
-// number in VERSION and the next release. Each package's version is later than the one
-// before, by dpkg's and rpm's order. The first is later than all versions from the time
-// without a VERSION.
+// TestPackageVersionsNeverGoBack makes commits of many kinds. Some are seconds apart, and
+// several are in the same second, as after a rebase. One is made with a slow clock. Some
+// trees have uncommitted changes. Then follow a release, commits after it, the next number
+// in VERSION and the next release. The version of each package must be later than the one
+// before, by dpkg's and rpm's order. The first must be later than all versions from the
+// time before the file VERSION existed.
 func TestPackageVersionsNeverGoBack(t *testing.T) {
 	script, err := filepath.Abs("packaging/version.sh")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestPackageVersionsNeverGoBack(t *testing.T) {
 		note()
 	}
 	const commits = 20
-	few := func(n int) int { // without time, one of each kind
+	few := func(n int) int { // with -short, one of each kind
 		if testing.Short() {
 			return min(n, 3)
 		}
@@ -117,7 +117,7 @@ func TestPackageVersionsNeverGoBack(t *testing.T) {
 	}
 }
 
-// TestVersionWithoutGit: an archive of the tree knows only the number.
+// TestVersionWithoutGit checks that an archive of the tree has only the number of VERSION.
 func TestVersionWithoutGit(t *testing.T) {
 	script, err := filepath.Abs("packaging/version.sh")
 	if err != nil {
@@ -138,7 +138,7 @@ func TestVersionWithoutGit(t *testing.T) {
 	}
 }
 
-// TestChangelogHasTheVersion: VERSION is the changelog's newest version.
+// TestChangelogHasTheVersion checks that VERSION is the changelog's newest version.
 func TestChangelogHasTheVersion(t *testing.T) {
 	version, err := os.ReadFile("VERSION")
 	if err != nil {
@@ -185,7 +185,7 @@ func rpmOrder(a, b string) int {
 		}
 		var p, q string
 		p, a = cut(a)
-		if q, b = cut(b); q == "" { // the other has another kind
+		if q, b = cut(b); q == "" { // the piece of the other version is of another kind
 			if digit(rune(p[0])) {
 				return 1
 			}

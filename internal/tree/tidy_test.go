@@ -81,15 +81,15 @@ func under(dir string, roots ...string) bool {
 	return slices.ContainsFunc(roots, func(r string) bool { return dir == r || strings.HasPrefix(dir, r+"/") })
 }
 
-// pure reports whether a package is pure. Time and randomness are arguments of its
-// machines. They run the same under a driver, a simulator and a fuzzer.
+// pure reports whether a package is pure: its functions get time and randomness as
+// arguments, so it runs in the same way in a driver, a simulator and a fuzzer.
 func pure(dir string) bool {
 	return dir == "srd" || dir == "fleet" || dir == "internal/inspect" || dir == "internal/keytext" || dir == "internal/peerid" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
 		"overlay/budget", "overlay/events", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows", "sim",
 		"lab/compare", "lab/stat", "lab/tcp", "lab/workload") || dir == "lab"
 }
 
-// impure lists the packages that no pure package imports, with the reasons.
+// impure lists the packages that no pure package may import, with the reasons.
 var impure = map[string]string{
 	"os":                             "a pure machine has no files, environment or process",
 	"os/exec":                        "a pure machine has no processes",
@@ -111,7 +111,7 @@ var impure = map[string]string{
 
 // allowed lists exceptions from impure by folder.
 var allowed = map[string][]string{
-	"overlay/budget": {"sync/atomic"}, // the peers of all workers share it
+	"overlay/budget": {"sync/atomic"}, // the peers of all workers share the budget
 	"overlay/frame":  {"sync/atomic"}, // buffers are shared between the sending and the receiving goroutine
 }
 
@@ -153,7 +153,7 @@ func TestPurePackagesHaveNoClockAndNoGoroutines(t *testing.T) {
 	}
 }
 
-// checkCall reports n if it names a function with a hidden clock or seed.
+// checkCall reports an error if n names a function with a hidden clock or seed.
 func (s *source) checkCall(t *testing.T, n *ast.SelectorExpr) {
 	x, ok := n.X.(*ast.Ident)
 	if !ok {
@@ -284,7 +284,8 @@ func TestOnlyTheCommandDraws(t *testing.T) {
 	}
 }
 
-// mostLines is the length above which a file holds two nouns.
+// mostLines is the largest allowed number of lines in a file. A longer file is about more
+// than one thing.
 const mostLines = 600
 
 func TestFilesAreShort(t *testing.T) {
@@ -295,7 +296,7 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
-// vague names show that the author did not know where a thing belongs.
+// vague lists forbidden package names, which do not say what a package is for.
 var vague = []string{"util", "utils", "common", "helper", "helpers", "misc", "manager", "base", "shared"}
 
 func TestPackagesHaveNames(t *testing.T) {
@@ -310,7 +311,7 @@ func TestPackagesHaveNames(t *testing.T) {
 	}
 }
 
-// Work that is left to do belongs in the issues, not in the code.
+// Unfinished work is noted in issues, not in the code.
 func TestNothingIsLeftToDo(t *testing.T) {
 	marks := []string{"TO" + "DO", "FIX" + "ME", "XX" + "X"}
 	for _, s := range tree(t) {
@@ -364,9 +365,10 @@ func among(dir, list string) bool {
 	})
 }
 
-// Packages tested without the race detector share nothing between goroutines, and their
-// tests start none. Two tests may run the same seed at once. Other packages' threads run
-// the pure packages (SOLO); no threads run the rest (SINGLE).
+// Packages that are tested without the race detector share no variables between goroutines,
+// and their tests start none. But two tests may run the same seed at the same time. Threads
+// of other packages may run the pure ones among them (SOLO in the Makefile), but not the
+// others (SINGLE).
 func TestNoThreadsWithoutTheRaceDetector(t *testing.T) {
 	solo, single := makeVariable(t, "SOLO"), makeVariable(t, "SINGLE")
 	seen := 0
@@ -390,8 +392,8 @@ func TestNoThreadsWithoutTheRaceDetector(t *testing.T) {
 	}
 }
 
-// An end-to-end test marks its part in its first statement, or is alone.
-// e2e/parts_test.go sees no other marks.
+// The first statement of an end-to-end test marks the part to which it belongs. A test
+// without a mark runs alone. e2e/parts_test.go finds no marks at other places.
 func TestPartsOfEndToEndTests(t *testing.T) {
 	seen := map[string]int{}
 	for _, s := range tree(t) {
@@ -444,7 +446,7 @@ func markOf(stmt ast.Stmt) string {
 	return ""
 }
 
-// Packages that the Makefile names are there.
+// Packages that the Makefile names exist.
 func TestMakefileNamesPackages(t *testing.T) {
 	text, err := os.ReadFile("Makefile")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Send makes the kernel send an event with these variables to all listeners in the network
+// Send makes the kernel send a uevent with these variables to all listeners in the network
 // namespace of the calling thread.
 func Send(variables ...string) error {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_KOBJECT_UEVENT)

@@ -18,14 +18,14 @@ type doubt struct {
 	host   *host.Host
 	gather *order.Reassembler
 	alive  int    // bytes of live buffers of the overlay
-	room   []byte // the memory of all buffers: nobody reads them
+	room   []byte // memory that all buffers share, because they are never read
 	ready  []*frame.Frame
 
-	blank  bool          // its acknowledgements have no records
-	window int           // the largest congestion window at first
-	base   time.Duration // of the shortest path so far
+	blank  bool          // the peer's acknowledgements have no records
+	window int           // the largest congestion window within blankAfter
+	base   time.Duration // least round trip of the shortest path so far
 	began  mono.Time     // when the first message was sent
-	lied   mono.Time     // when its first lie was found
+	lied   mono.Time     // when the peer's first lie was found
 }
 
 // doubtSizes lists the buffer sizes of the device's pool, of which doubtRoom is the largest.
@@ -34,7 +34,7 @@ var doubtSizes = [...]int{2048, 10 << 10, doubtRoom}
 const (
 	doubtRoom     = 64<<10 + doubtHeadroom
 	doubtHeadroom = 16
-	// doubtHeld bounds the time for which a host may hold a payload for a liar. A host starts as
+	// doubtHeld bounds the time for which a host may store a payload for a liar. A host begins as
 	// many handshakes with a lying peer as with any other peer, but at longer intervals.
 	doubtHeld = 2 * host.HeldMost
 	// A process may send liesFree invalid acknowledgements to another process without a delay. Each
@@ -43,8 +43,8 @@ const (
 	liesFree    = 3
 	liesFirst   = time.Second
 	liesLongest = 100 * time.Second
-	// blankGrowth bounds the congestion window for a peer that acknowledges no packets. The bound
-	// on the window is a multiple of the largest window within the first blankAfter.
+	// blankGrowth bounds the congestion window for a peer that acknowledges no packets, as a
+	// multiple of the largest window within the first blankAfter.
 	blankGrowth = 2
 	blankAfter  = 200 * time.Millisecond
 	// doubtSlack is the number of bytes by which live buffers may exceed the limit of held bytes.
@@ -133,9 +133,9 @@ func (d *doubt) Look(c *srd.Conn) {
 }
 
 // lookAtWindow checks that the congestion window does not grow for a peer that acknowledges
-// messages but no packets. The first window is derived from the interface's rate and the round
-// trip. Path challenges measure this round trip, and no peer can respond to a challenge before it
-// arrives.
+// messages but no packets. The first window may be large: it is derived from the interface's rate
+// and the round trip. The peer cannot shorten that round trip, because path challenges measure
+// it, and no peer can respond to a challenge before it arrives.
 func (d *doubt) lookAtWindow(c *srd.Conn) {
 	now := d.host.Engine().Now()
 	if d.Pulled == 0 {

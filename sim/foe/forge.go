@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// floodStep is the number of packets of a flood that arrive at the same time. Arrivals one by
-	// one would need one simulation event for each packet.
+	// floodStep is the number of packets of a flood that arrive at the same time. Separate
+	// arrivals would need one simulation event for each packet.
 	floodStep = 8
 	// cookiesHeld is the number of cookies that a tap stores.
 	cookiesHeld = 16
@@ -24,7 +24,7 @@ const (
 // forger creates forged packets for a tap, and has only public keys.
 type forger struct {
 	made    int
-	noise   *net.Packet // the last forged initiation, from an address of the tap's
+	noise   *net.Packet // the last forged initiation, sent from an address of the tap
 	cookies []held
 }
 
@@ -41,8 +41,8 @@ func forged(src, dst netip.AddrPort, data []byte) *net.Packet {
 	return q
 }
 
-// answer sends a forged response to an outgoing initiation before the peer can respond. In
-// addition, the initiation starts a flood that waits for it.
+// answer sends a forged response to an outgoing initiation before the peer can respond. If a
+// flood waits for an initiation, it starts.
 func (t *Tap) answer(p *net.Packet) {
 	if v := t.waits; v != nil {
 		t.waits = nil

@@ -22,8 +22,8 @@ type Place struct {
 	Host    *host.Host
 	Leaf    *net.Switch
 	Tap     *Tap
-	Hidden  bool // behind a translator, so nobody knows an address of the host's
-	Passive bool // it knows no address of its peers
+	Hidden  bool // behind a translator, so no other host knows its address
+	Passive bool // the host knows no address of its peers
 }
 
 // place returns the Place of a node, or nil if the node is not a host.

@@ -28,17 +28,17 @@ const (
 
 // Lies describes the lying peer of a run. A run has a lying peer if Every is not 0.
 type Lies struct {
-	Every  time.Duration // mean time between its acts
-	Acts   []int         // the acts it chooses from
-	Ports  int           // ports it sends from, of each address
+	Every  time.Duration // mean time between its attacks
+	Acts   []int         // indices in Acts of the attacks from which it chooses
+	Ports  int           // number of source ports at each address
 	Known  bool          // hosts know its address, and begin handshakes
-	Honest float64       // share of packets that it answers as it should
+	Honest float64       // share of packets to which it responds as an honest peer
 	Blank  bool          // its acknowledgements have no records
-	Greedy bool          // it acknowledges left-out numbers at once, to get more
-	Near   bool          // it returns secrets with an error, where nobody has configured it
-	Leaves bool          // when the trouble is over it is gone; else it lies no more
-	Delay  time.Duration // of its links, one way
-	Rate   float64       // of its link inwards
+	Greedy bool          // it acknowledges skipped packet numbers at once, to get more data
+	Near   bool          // at addresses that are not configured, it returns wrong secrets
+	Leaves bool          // when the faults end, it disappears; otherwise it becomes honest
+	Delay  time.Duration // one-way delay of its links
+	Rate   float64       // rate of the link to it
 }
 
 func (x *Lies) String() string {
@@ -59,7 +59,7 @@ func (x *Lies) String() string {
 type Liar struct {
 	Lies
 
-	host   *host.Host // its place in configurations; no program runs on it
+	host   *host.Host // its host in the configurations, on which no program runs
 	addrs  []netip.Addr
 	ground *Ground
 	engine *net.Engine
@@ -72,7 +72,7 @@ type Liar struct {
 type end struct {
 	l     *Liar
 	h     *host.Host
-	place *Place // of h
+	place *Place // place of h
 	p     *liar.Peer
 
 	link     *net.Link // to it
@@ -80,17 +80,17 @@ type end struct {
 	book     liar.Book
 	seen     []netip.AddrPort // of the host
 	secrets  []liar.Secret
-	number   uint64 // of its next message
-	seq      uint32 // of its next frame
+	number   uint64 // number of its next message
+	seq      uint32 // sequence number of its next frame
 	acking   bool
 	met      []byte             // the newest initiation
-	answered []byte             // and the response to it
-	lured    netip.AddrPort     // where the first packet of the next session comes from
-	trap     net.Trap           // of the next packet
+	answered []byte             // the response to it
+	lured    netip.AddrPort     // source address of the first packet of the next session
+	trap     net.Trap           // trap of the next packet
 	open     map[uint16]unacked // oldest packets with messages since the last acknowledgement
 	gone     bool
-	asked    int // packets with challenges that it sent
-	told     int // packets with responses that came
+	asked    int // number of packets with challenges that it sent
+	told     int // number of packets with responses that arrived
 }
 
 // unacked is a packet with messages that the liar has not acknowledged.
@@ -180,7 +180,7 @@ func (l *Liar) wait() time.Duration { return 1 + time.Duration(l.rng.ExpFloat64(
 // Receive implements net.Node for a packet from the host.
 func (v *end) Receive(p *net.Packet) {
 	if p.Origin.By != net.Node(v.h) || v.gone {
-		return // a stranger's
+		return // a packet of a stranger
 	}
 	l := v.l
 	if !v.nearly(p) || handshake.Kind(p.Data) != 0 {
@@ -338,7 +338,7 @@ func (v *end) acknowledge(from, to netip.AddrPort) {
 // send sends a packet to the host from any source address.
 func (v *end) send(from, to netip.AddrPort, b []byte) {
 	trap := v.trap
-	v.trap = net.Trap{} // also if this one cannot be sent: the next packet is another
+	v.trap = net.Trap{} // even if this packet cannot be sent, because the trap belongs to it alone
 	if b == nil || !to.IsValid() {
 		return
 	}
@@ -361,7 +361,8 @@ func (v *end) to() netip.AddrPort {
 	return netip.AddrPortFrom(addrs[v.l.rng.IntN(len(addrs))], host.FirstPort+uint16(v.l.rng.IntN(v.h.Ports)))
 }
 
-// own returns one of the liar's addresses. Hosts expect packets of the liar from its first address.
+// own returns one of the liar's addresses, mostly the first one, from which hosts expect its
+// packets.
 func (v *end) own() netip.AddrPort {
 	if v.l.rng.IntN(2) == 0 {
 		return netip.AddrPortFrom(v.l.addrs[0], host.FirstPort)

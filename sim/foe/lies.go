@@ -14,7 +14,7 @@ import (
 type Act struct {
 	Name    string
 	do      func(v *end, s *liar.Session)
-	Records bool // it acknowledges packets
+	Records bool // the attack acknowledges packets
 }
 
 // Acts lists all attacks of a liar.
@@ -47,10 +47,10 @@ var Acts = [...]Act{
 
 // These constants bound the packets and times of a single attack.
 const (
-	mostChallenges = 65 // in a packet of 1,200 bytes
+	mostChallenges = 65 // number in a packet of 1,200 bytes
 	scattered      = 40 // packets
-	// trapFresh is the time for which an unacknowledged packet is certainly in flight. While this
-	// packet is in flight, the sender stores the packet numbers that it skipped after this packet.
+	// trapFresh is the time for which an unacknowledged packet is certainly in flight. Until then the
+	// sender stores the packet numbers that it skipped after this packet.
 	trapFresh = 20 * time.Millisecond
 	wilds     = 30 // messages
 )
@@ -83,8 +83,8 @@ func (v *end) callFrom(from netip.AddrPort, copies int) {
 	}
 }
 
-// lures sends an initiation from the liar's own address, and a copy from a mute address V. After
-// this handshake the liar uses the session keys from the mute address V.
+// lures sends an initiation from the liar's own address, and a copy of it from a mute address.
+// After this handshake the liar uses the session keys from the mute address.
 func (v *end) lures(*liar.Session) {
 	now := v.l.engine.Now()
 	b := v.p.Call(now, handshake.TimestampOf(time.Unix(2e9, 0).Add(now.Sub(0))))
@@ -134,7 +134,7 @@ func (v *end) guesses(s *liar.Session) {
 	v.send(v.others(), v.to(), s.Seal(0, f))
 }
 
-// borrows sends responses from a mute address V with challenge secrets that the host sent to the
+// borrows sends responses from a mute address, with challenge secrets that the host sent to the
 // liar's own addresses.
 func (v *end) borrows(s *liar.Session) {
 	f := liar.Frames{}
@@ -271,7 +271,7 @@ func (v *end) nonsense(s *liar.Session) {
 	if len(f) > 0 {
 		f[0] %= 12
 	}
-	v.asked++ // there may be a challenge in it
+	v.asked++ // the random plaintext may contain a challenge
 	v.send(v.own(), v.to(), s.Seal(uint16(v.l.rng.IntN(3)), f))
 }
 

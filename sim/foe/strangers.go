@@ -10,15 +10,15 @@ import (
 type Strangers struct {
 	Mute, Mail, Ports int
 
-	Race  float64 // chance that a packet is overtaken by a copy from elsewhere
-	Lure  float64 // chance that it overtakes an initiation and the next packets, all from one address
-	Crowd float64 // chance that it copies an initiation from many addresses at once
+	Race  float64 // chance that a copy of a packet from another address overtakes it
+	Lure  float64 // chance that copies from one address overtake an initiation and the next packets
+	Crowd float64 // chance that copies of an initiation are sent from many addresses at once
 	// Relay is the chance that the tap relays packets between the address of an overtaking copy and
 	// the packet's source. The tap relays these packets until the faults of the run end. The
 	// relayed path thus works at first, and then fails.
 	Relay     float64
 	Cookies   float64 // chance that the tap answers an initiation with a false cookie
-	Responses float64 // chance that it answers one with a false response
+	Responses float64 // chance that the tap answers an initiation with a false response
 	Floods    []Flood
 }
 
@@ -28,15 +28,15 @@ type Flood struct {
 	Host int
 	Kind int
 	N    int
-	Rate float64 // a second
+	Rate float64 // packets a second
 }
 
 // These constants are the kinds of floods.
 const (
-	FloodNoise     = iota // forged initiations, with the right MACs
-	FloodCopies           // copies of a captured initiation, from everywhere
+	FloodNoise     = iota // forged initiations with valid MACs
+	FloodCopies           // copies of a captured initiation, from many addresses
 	FloodResponses        // forged responses to a captured attempt
-	FloodData             // forged data packets to a captured index
+	FloodData             // forged data packets with a captured receiver index
 	NumFloods
 )
 

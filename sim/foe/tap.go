@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// capturesKept bounds the number of packets that a tap stores. The separate bound callsKept is
-	// for handshake packets, which may belong to former processes and keys.
+	// capturesKept bounds the number of packets that a tap stores. Handshake packets have a separate
+	// bound, callsKept, so that those of former processes and keys are kept.
 	capturesKept = 128
 	callsKept    = 64
 	// callShare is the chance that the tap replays a handshake packet rather than another packet.
@@ -25,18 +25,17 @@ const (
 	relayed = 256
 	mac2Len = 16
 	// mostCrowd is the largest number of addresses that send copies of one initiation at the same
-	// time. The host responds to fewer copies than mostCrowd.
+	// time. It is more than the number of copies to which a host responds.
 	mostCrowd = 24
 )
 
 // Tap is an attacker on the link in front of a host, and observes all incoming and outgoing
-// packets. A tap may replay a packet from any address, or deliver a copy before the original. A tap
-// may also reflect, corrupt or invent packets. The hosts' public keys are available to a tap. A tap
-// cannot break cryptography, and cannot drop packets. A tap also receives packets to its own
-// addresses.
+// packets. A tap may replay a packet from any address, deliver a copy before the original, and
+// reflect, corrupt or invent packets. It knows the hosts' public keys, and receives packets to its
+// own addresses. It cannot break cryptography, and cannot drop packets.
 type Tap struct {
 	To   net.Node
-	Back net.Node   // next node for the host's packets, to reflect some
+	Back net.Node   // next node for the host's packets, to which some are reflected
 	Addr netip.Addr // its own
 
 	// Race is the chance that a copy of a packet arrives before the original, from another
@@ -44,16 +43,16 @@ type Tap struct {
 	Race float64
 
 	Injected  uint64 // bytes of UDP payload sent from its own address
-	Collected uint64 // bytes that arrived there
+	Collected uint64 // bytes of UDP payload received at its own address
 
 	engine *net.Engine
 	noun   net.Noun
 	rng    *rand.Rand
-	host   *host.Host // the host behind it
-	ground *Ground    // nil: it does no more than Race and Attack
+	host   *host.Host // the host behind the tap
+	ground *Ground    // nil: the tap makes only the attacks of Race and Attack
 	kept   captures
-	calls  captures // handshake packets that came in
-	called captures // initiations that went out
+	calls  captures // handshake packets to the host
+	called captures // initiations from the host
 
 	foes   Strangers
 	mute   []netip.Addr
@@ -72,7 +71,8 @@ type lure struct {
 	left int
 }
 
-// relay is an address of the tap from which the tap relays packets to another address.
+// relay is an address of the tap, and the address to which the tap relays packets that arrive
+// there.
 type relay struct{ at, to netip.AddrPort }
 
 // captures stores packets that the tap has observed. A newly captured packet replaces the oldest
@@ -136,8 +136,8 @@ func (t *Tap) Receive(p *net.Packet) {
 	t.To.Receive(p)
 }
 
-// dares decides at random whether an attack happens. With a chance of zero, dares() draws no
-// random number.
+// dares decides at random, with the given probability, whether an attack happens. If the
+// probability is zero, it draws no random number.
 func (t *Tap) dares(chance float64) bool { return chance > 0 && t.rng.Float64() < chance }
 
 // overtake delivers a copy of p from another address before p itself.

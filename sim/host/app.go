@@ -21,8 +21,7 @@ type App interface {
 	Advance(now mono.Time, c *srd.Conn)
 	Deadline() mono.Time
 
-	// Offer adds a batch to send. Withdraw removes the messages of all batches that were not pulled
-	// yet.
+	// Offer adds a batch to send. Withdraw removes all messages that the transport has not pulled yet.
 	Offer(Batch)
 	Withdraw()
 	// Begun returns how many items (messages or inner packets) have been numbered so far.
@@ -34,7 +33,7 @@ type App interface {
 	Dropped() int
 	// Open returns how many sent items the transport or the application still stores.
 	Open() int
-	// Sending returns how many of the open items this end still has to send or to repair.
+	// Sending returns how many of the open items this end still has to send or to send again.
 	Sending() int
 	// Look checks invariants during the run. Account checks invariants at the end of the run.
 	Look(c *srd.Conn)

@@ -19,33 +19,33 @@ type Audit struct {
 	streams []*Stream
 	tunnels []*Tunnel
 	nonces  map[nonce]uint64
-	keys    map[nonce]*key            // by host and index, slot 0
-	taken   map[nonce]map[uint64]bool // packets that were opened and accepted
+	keys    map[nonce]*key            // by host and index, with slot 0
+	taken   map[nonce]map[uint64]bool // packet numbers of the packets that were decrypted and accepted
 	recent  map[path]*[recentKept]uint64
 }
 
 // key holds the age and use of a key with which a host sends.
 type key struct {
-	first   mono.Time // when they were first used
+	first   mono.Time // when the key was first used
 	packets uint64
 }
 
-// nonce identifies a packet number space by the sending host's keys, the receiver index of the
-// other side, and the path slot.
+// nonce identifies a space of packet numbers: by the sending host, the receiver index of the other
+// side, and the path slot.
 type nonce struct {
 	host  int
 	index uint32
 	slot  uint16
 }
 
-// path identifies a path slot of one direction, whatever the keys.
+// path identifies a path slot of one direction, independent of the keys.
 type path struct {
 	from, to int
 	slot     uint16
 }
 
-// recentKept is the number of packet numbers for which the audit knows whether they were used. A
-// record of an acknowledgement covers 64 numbers below its highest number.
+// recentKept is the number of recent packet numbers for which the audit stores whether they were
+// used. An acknowledgement record covers 64 numbers below its highest number.
 const recentKept = 128
 
 // NewAudit returns an audit without streams.
@@ -129,8 +129,9 @@ func (a *Audit) Sealed(host, to int, b []byte, c *Config) {
 	}
 }
 
-// Believed records that a host takes an acknowledgement of a trap for true. The other side may
-// be mistaken about what was skipped: a packet that was lost leaves a gap as well.
+// Believed records that a host has accepted an acknowledgement of a number that it seems to have
+// skipped. This is an error only if the host has really skipped it: to the other side, a lost
+// packet looks the same.
 func (a *Audit) Believed(host, by int, t net.Trap) {
 	if t.Above == 0 {
 		return
@@ -143,8 +144,7 @@ func (a *Audit) Believed(host, by int, t net.Trap) {
 }
 
 // These constants are the age and the number of packets at which a host replaces its keys
-// (docs/wire.md, "Keys"). Sealed allows one and a half times the age, and twice the number of
-// packets, at which keys are replaced.
+// (docs/wire.md, "Keys"). Sealed allows one and a half times this age, and twice this number.
 const (
 	keyLife    = 120 * time.Second
 	keyPackets = 1 << 27

@@ -7,7 +7,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// The audit notices a nonce used twice, keys used for too long, and a packet accepted twice.
+// The audit detects a nonce that is used twice, keys that are used for too long, and a
+// packet that is accepted twice.
 func TestAuditOfKeys(t *testing.T) {
 	packet := func(pn byte) []byte {
 		b := make([]byte, 64)
@@ -42,7 +43,7 @@ func TestAuditOfKeys(t *testing.T) {
 	}
 }
 
-// A packet that was sent and lost is no packet that was left out, whatever its keys.
+// A packet that was sent and lost does not count as skipped, whatever its keys are.
 func TestAuditOfLostPackets(t *testing.T) {
 	b := make([]byte, 64)
 	b[0] = 0x24

@@ -21,12 +21,13 @@ import (
 // while old keys are in use do not count as work.
 const (
 	// earlyMean is the mean time between random wake-ups, but in one of earlyRare cases the mean is
-	// earlyLong. Most timers run for milliseconds, some for seconds. A program that is woken all
-	// the time would never be late.
+	// earlyLong. Most timers run for milliseconds, some for seconds. If a program were woken all the
+	// time, a wake-up time that is too late would have no effect.
 	earlyMean = 5 * time.Millisecond
 	earlyLong = 500 * time.Millisecond
 	earlyRare = 16
-	// earlySlack is the time by which a connection may act early, because times are rounded.
+	// earlySlack is the time by which a connection may act before its wake-up time, because times are
+	// rounded.
 	earlySlack = 2 * timerTick
 )
 
@@ -35,7 +36,7 @@ type promise struct {
 	at      mono.Time
 	why     string
 	pending bool // the application had something to send
-	paced   bool // and the pacer held it back
+	paced   bool // the pacer delayed that data
 }
 
 // WakeEarly starts random wake-ups of the program.
@@ -82,7 +83,7 @@ func (p *Peer) early(now mono.Time) {
 		repaired += s.Reinjected - copied
 	}
 	switch s := p.Conn.Stats(); {
-	case s.Retransmitted > repaired && (asked.pending || !asked.paced): // an application that cannot tell is paced with nothing to send
+	case s.Retransmitted > repaired && (asked.pending || !asked.paced): // an application without reports may be paced without data to send
 		what = "repairs"
 	case inspect.TailProbes(p.Conn) > probes:
 		what = "probes its tail"

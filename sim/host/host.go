@@ -28,13 +28,13 @@ const (
 // Config is the configuration of a host.
 type Config struct {
 	Addrs   []netip.Addr
-	Ports   int           // UDP sockets
+	Ports   int           // number of UDP sockets
 	MTU     int           // largest UDP payload of its interface, in bytes
-	Latency time.Duration // from a packet's arrival to the program's turn
-	Slack   time.Duration // most by which a timer may be late
-	Offset  time.Duration // of its monotonic clock
-	Skew    time.Duration // of its wall clock
-	// With AnyLocal set, the host chooses the source address, as in a configuration without local
+	Latency time.Duration // time from a packet's arrival until the program runs
+	Slack   time.Duration // largest lateness of a timer
+	Offset  time.Duration // offset of its monotonic clock
+	Skew    time.Duration // error of its wall clock
+	// With AnyLocal set, tuples have no source address, as in a configuration without local
 	// addresses.
 	AnyLocal bool
 	// With Tunnel set, applications use the overlay above the transport.
@@ -44,25 +44,25 @@ type Config struct {
 	Keepalive  time.Duration
 	KeyLife    time.Duration // as in srd.Config
 	KeyPackets uint64
-	HeldBytes  int    // room of a tunnel's reassembler; 0: order.DefaultHeldBytes
-	QueueBytes int    // room of a tunnel's queue; 0: queue.DefaultLimitBytes
+	HeldBytes  int    // memory of a tunnel's reassembler; 0: order.DefaultHeldBytes
+	QueueBytes int    // limit of a tunnel's queue; 0: queue.DefaultLimitBytes
 	Policy     string // of all its connections; "" is spray
 	// With Tells set, applications report to the connection whether they have data to send, as the
-	// daemon does. Without reports by the application, a connection never detects that it is idle.
+	// daemon does. Without these reports, a connection never detects that it is idle.
 	Tells bool
-	// With Unordered set, a tunnel does not restore the order of every other flow.
+	// With Unordered set, a tunnel restores the order of only every second flow.
 	Unordered bool
 }
 
 // control creates the congestion control of one connection.
 func (c *Config) control() cc.Controller {
-	return cc.New(0) // a process's granularity, as the daemon's
+	return cc.New(0) // the granularity of a process, as in the daemon
 }
 
 // policy creates the path policy of one connection.
 func (c *Config) policy(seed uint64) steer.Policy { return policyNamed(c.Policy, seed) }
 
-// policyNamed creates the path policy with the given name, and "" selects the default.
+// policyNamed creates the path policy with the given name; "" selects the default.
 func policyNamed(name string, seed uint64) steer.Policy {
 	if name == "" {
 		name = steer.Names()[0]
@@ -83,7 +83,7 @@ type Host struct {
 
 	Sent      uint64 // packets
 	SentBytes uint64
-	Overflow  uint64 // packets dropped because the program did not run
+	Overflow  uint64 // packets dropped because a socket was full
 
 	engine  *net.Engine
 	noun    net.Noun
@@ -92,12 +92,12 @@ type Host struct {
 	remotes []Remote
 	process *Process // nil: no program runs
 	held    bool     // the sockets wait for the next program
-	gen     uint16   // process generations so far
-	paused  int      // faults that pause it
+	gen     uint16   // number of processes so far
+	paused  int      // number of faults that pause the program
 
 	inbox   []*net.Packet
 	waiting int       // bytes in inbox
-	turn    bool      // a turn for inbox is planned
+	turn    bool      // a run for the packets in inbox is scheduled
 	wake    mono.Time // when the timer fires, in engine time; Never: not set
 
 	trust trust
@@ -107,7 +107,7 @@ type Host struct {
 type Remote struct {
 	Host  *Host
 	PSK   handshake.PSK
-	Addrs []netip.AddrPort // where it may be reached; none: it begins the handshakes
+	Addrs []netip.AddrPort // addresses at which it may be reachable; none: it must begin the handshakes
 	// Lies marks a dishonest peer, on whose connection fewer invariants are checked.
 	Lies bool
 	// App creates the application for the connection of a process of h. If App is nil, Config

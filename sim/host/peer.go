@@ -29,25 +29,25 @@ type Peer struct {
 	Conn *srd.Conn
 	App  App
 
-	Received int // messages and tombstones that came in
-	Restarts int // times the peer was found to be another incarnation
+	Received int // number of messages and tombstones received
+	Restarts int // number of detected new incarnations of the peer
 
 	process *Process
 	remote  *Host
 	lies    bool // the peer is no honest host
 	tuples  []srd.Tuple
-	back    []pair    // ends of tuples for handshakes with a peer without configured addresses
-	recalls mono.Time // when they may change
+	back    []pair    // addresses of tuples for handshakes with a peer without configured addresses
+	recalls mono.Time // when `back` may change
 	turns   int
-	asked   promise // by service
+	asked   promise // set by service()
 	calls   calls
 }
 
-// calls counts the initiations of a connection within one second in which no handshake completes.
+// calls counts the initiations of a connection in one second, as long as no handshake completes.
 type calls struct {
 	since mono.Time
-	met   uint64 // handshakes before
-	index uint32 // of the newest
+	met   uint64 // completed handshakes before
+	index uint32 // index of the newest initiation
 	n     int
 }
 
@@ -92,8 +92,8 @@ type pair struct {
 	remote netip.AddrPort
 }
 
-// recall assigns the tuples of measured paths to a connection without configured addresses. As in
-// the daemon, recall() assigns a tuple to each of the host's ports.
+// recall sets the tuples of a connection without configured addresses, from the addresses of its
+// measured paths. As in the daemon, there is one tuple for each of the host's ports.
 func (p *Peer) recall(now mono.Time) {
 	if len(p.tuples) > 0 || p.lies || now < p.recalls {
 		return
@@ -147,8 +147,7 @@ func (p *Peer) drain() {
 	}
 }
 
-// service lets the connection do all due work. The result of service() is the time of the
-// connection's next wake-up.
+// service makes the connection do all due work, and returns the time of its next wake-up.
 func (p *Peer) service() mono.Time {
 	h := p.process.host
 	now := h.Clock()
@@ -232,7 +231,7 @@ func (p *Peer) called(b []byte) {
 		*c = calls{since: now, met: met}
 	}
 	if index == c.index {
-		return // on another path
+		return // a copy on another path
 	}
 	c.index = index
 	if c.n++; c.n > callsMost {

@@ -17,9 +17,9 @@ type ProcessDrop uint8
 // of srd.Endpoint.
 const (
 	NoIndex  ProcessDrop = iota // receiver index not in use, or without keys yet
-	NotFresh                    // Conn.Fresh said no
-	Forged                      // did not open
-	NotOurs                     // port without a socket
+	NotFresh                    // Conn.Fresh returned false
+	Forged                      // could not be decrypted
+	NotOurs                     // packet to a port without a socket
 	NumProcessDrops
 )
 
@@ -32,9 +32,9 @@ type Process struct {
 	gen   uint16
 	end   *srd.Endpoint
 	index map[uint32]*entry
-	where srd.AddressSet // of the peers
+	where srd.AddressSet // addresses of the peers
 	train *srd.Train
-	buf   []byte // the packet being read: reused, as a socket's buffer is
+	buf   []byte // the packet being read, in a reused buffer as in the driver
 
 	labour labour
 }
@@ -159,7 +159,7 @@ func (p *Process) data(t srd.Tuple, index uint32, b []byte, from *net.Packet) {
 		}
 	}
 	peer.drain()
-	clear(b) // the buffer is used again: nothing may point into it any more
+	clear(b) // the buffer will be reused: no slice into it may be used any more
 }
 
 func (p *Process) handshake(t srd.Tuple, b []byte, forged bool) {
@@ -193,7 +193,7 @@ func (p *Process) handshake(t srd.Tuple, b []byte, forged bool) {
 // labour counts forged handshake packets within one second.
 type labour struct {
 	since       mono.Time
-	inits, rest uint64 // initiations and responses that were opened in vain, when it began
+	inits, rest uint64 // failed initiations and responses when the second began
 }
 
 // These constants bound the forged packets per second that cost Diffie-Hellman operations, of 0.35
@@ -226,8 +226,8 @@ func (p *Process) peer(c *srd.Conn) *Peer {
 	panic("sim: connection of no peer")
 }
 
-// service lets every connection do its due work. The result of service() is the time of the
-// program's next wake-up.
+// service makes every connection do its due work, and returns the time of the program's next
+// wake-up.
 func (p *Process) service() mono.Time {
 	at := mono.Never
 	for _, peer := range p.Peers {

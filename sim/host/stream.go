@@ -12,7 +12,7 @@ import (
 // Batch is a number of messages that an application offers for sending.
 type Batch struct {
 	N        int
-	Min, Max int // bytes of payload
+	Min, Max int // limits of the payload size in bytes
 	Class    srd.Class
 }
 
@@ -20,11 +20,11 @@ type Batch struct {
 type fate uint8
 
 const (
-	released  fate = 1 << iota // the transport gave the payload back
+	released  fate = 1 << iota // the transport has released the payload
 	delivered                  // the payload arrived
 	expired                    // its tombstone arrived
-	kept                       // it was to be repaired as long as the session lasts
-	reset                      // the transport said that the peer was gone
+	kept                       // the message is reliable: it is repaired as long as the session lasts
+	reset                      // the transport reported the status Reset
 )
 
 // Stream holds the messages that one process sends to one peer. The messages are numbered, and the
@@ -33,24 +33,24 @@ const (
 type Stream struct {
 	srd.OneFlow
 	From, To int    // hosts
-	Gen      uint16 // which process of From, counted from 0
+	Gen      uint16 // number of the process of From, from 0
 
 	Pulled    int // messages taken by the transport
 	Released  int
 	Delivered int
 	Expired   int
-	Lost      int // of the pulled, excused by a restart
+	Lost      int // pulled messages that were lost in a restart
 
-	Doubted bool // it is for a liar, which may acknowledge anything
+	Doubted bool // the receiver is a liar, which may acknowledge anything
 
-	tells bool // whether it tells if it has something to send
+	tells bool // it reports whether it has data to send
 
 	audit   *Audit
 	rng     *rand.Rand
 	batches []Batch
 	fates   []fate
-	pulled  []mono.Time // when each message was
-	oldest  int         // all messages below have been released
+	pulled  []mono.Time // when each message was pulled
+	oldest  int         // all messages with lower numbers have been released
 }
 
 // HeldMost is the longest time for which the transport may store a payload. The transport sends 22
@@ -66,7 +66,7 @@ const lateMost = 60 * time.Second
 // Held returns the age of the oldest payload that the transport still stores.
 func (s *Stream) Held() time.Duration {
 	for s.oldest < s.Pulled && (s.fates[s.oldest]&released != 0 || s.Doubted && s.fates[s.oldest]&kept != 0) {
-		s.oldest++ // a message to a liar may stay unacknowledged as long as the liar talks
+		s.oldest++ // a message to a liar may stay unacknowledged as long as the liar sends packets
 	}
 	if s.oldest == s.Pulled {
 		return 0

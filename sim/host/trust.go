@@ -19,8 +19,8 @@ const amplification = 3
 // that a packet arrived there, and that a later packet came back.
 //
 // A host may send to any other address at most amplification times the bytes received from there.
-// The limit counts all kinds of packets and all ports together. The limit holds for the packets of
-// each peer, and for the packets of all peers together.
+// This limit counts all kinds of packets and all ports together. It holds for the packets of each
+// peer, and for those of all peers together.
 type trust struct {
 	all   map[netip.Addr]*account
 	peers map[claim]*account
@@ -33,7 +33,7 @@ type trust struct {
 // account counts the bytes of UDP payload received from an address and sent to it.
 type account struct{ came, went int }
 
-// claim is an address at which a peer may be.
+// claim is an address at which a peer may be reachable.
 type claim struct {
 	peer *Host
 	addr netip.Addr

@@ -33,7 +33,7 @@ type Tunnel struct {
 	Gen      uint16
 
 	Delivered int // inner packets that arrived at the other end
-	Swapped   int // inner packets that came here after a later one of their flow
+	Swapped   int // inner packets that arrived here after a later one of their flow
 
 	Source
 	host   *Host
@@ -42,8 +42,8 @@ type Tunnel struct {
 	gather *order.Reassembler
 	fates  []fate
 	newest [innerFlows]int // highest number that arrived, by flow
-	held   int             // frames of ours that are not released
-	alive  int             // reassembled frames that are not released
+	held   int             // number of this end's frames that are not released
+	alive  int             // number of reassembled frames that are not released
 	ready  []*frame.Frame
 }
 
@@ -65,7 +65,7 @@ func (t *Tunnel) Offer(b Batch) {
 		size := innerHeader + innerScale*(b.Min+t.rng.IntN(b.Max-b.Min+1))
 		f := frame.New(t.inner(size, len(t.fates)), func(f *frame.Frame) {
 			t.held--
-			clear(f.Data) // sending it again would be seen
+			clear(f.Data) // overwritten, so that the receiver detects a later retransmission
 		})
 		f.Flow, f.TCP, f.Facts.Ordered = t.flow(len(t.fates)), b.Class == srd.Stream, t.ordered(len(t.fates))
 		t.held++
@@ -208,8 +208,8 @@ func (t *Tunnel) Dropped() int {
 	return int(n)
 }
 
-// orphaned returns the number of frames that were still held by programs at the other end when
-// these were killed.
+// orphaned returns the number of frames that programs at the other end had not released when they
+// were killed.
 func (t *Tunnel) orphaned() (n int) {
 	for _, other := range t.audit.tunnels {
 		if other.From == t.To && other.To == t.From && other.Gen+1 < other.host.gen {
@@ -241,8 +241,8 @@ func (t *Tunnel) Look(c *srd.Conn) {
 	}
 }
 
-// holdMost bounds the time that a frame may wait for its order: the reassembler's longest wait,
-// plus the delay of a paused host.
+// holdMost bounds the time for which a frame may wait for earlier ones: the reassembler's longest
+// wait, plus the longest pause of a host.
 const holdMost = order.MostHold + 6*time.Second
 
 // Account implements App. Each missing packet must have been dropped by the queue or by one end, or

@@ -3,10 +3,10 @@
 //
 //	Host -> NAT -> Switch (leaf) -> Link -> Switch (spine) -> Link -> Switch -> Tap -> Host
 //
-// All events run in one goroutine, in the order of (time, serial number of the event). All
-// randomness comes from generators that are forked from one seed, and no code iterates over a map.
-// The same seed therefore gives the same run, bit by bit, as long as the code stays the same.
-// Engine.Hash shows whether two runs were identical.
+// All events run in one goroutine, ordered by their time, and at the same time by their serial
+// number. All randomness comes from generators that are forked from one seed, and no code iterates
+// over a map. The same seed therefore gives exactly the same run, as long as the code does not
+// change. Engine.Hash shows whether two runs were identical.
 //
 // Three packages build on package net, each on the previous one: host implements the machines, foe
 // the adversaries, and swarm runs seeds. The lab module uses the same nodes to build experiments at

@@ -59,8 +59,8 @@ func (e *event) before(o *event) bool {
 	return e.at < o.at || e.at == o.at && e.serial < o.serial
 }
 
-// NewEngine returns an engine whose virtual time is Start. The engine writes each noted event as a
-// line to `trace`, which may be nil.
+// NewEngine returns an engine whose virtual time is Start. The engine writes each event that is
+// passed to Note as a line to `trace`, which may be nil.
 func NewEngine(seed uint64, trace io.Writer) *Engine {
 	return &Engine{now: Start, seed: seed, hash: Mix(seed), trace: trace}
 }
@@ -74,7 +74,7 @@ func (e *Engine) Since() time.Duration { return e.now.Sub(Start) }
 // Done returns the number of events that have run.
 func (e *Engine) Done() uint64 { return e.done }
 
-// Hash returns the digest of all events noted so far.
+// Hash returns the digest of all events that were passed to Note so far.
 func (e *Engine) Hash() uint64 { return e.hash }
 
 // Fork returns a new random generator. Each part of a network has its own generator, so that a
@@ -185,8 +185,8 @@ func hashString(s string) uint64 {
 	return h
 }
 
-// ways is the number of children of each element in the heap. A heap with four children has half as
-// many levels as a binary heap, and needs fewer cache lines.
+// ways is the number of children of each element in the heap. With four children the heap has half
+// as many levels as a binary heap, and needs fewer cache lines.
 const ways = 4
 
 // The functions up, pop and down maintain the heap property of the queue. These functions move a

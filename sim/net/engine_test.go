@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Events happen in the order of time, and at the same time in the order of their requests,
-// like a stable sort.
+// Events run in the order of their times, and events at the same time in the order in which
+// they were scheduled.
 func TestEngineOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := NewEngine(1, nil)
@@ -35,7 +35,7 @@ func TestEngineOrder(t *testing.T) {
 	})
 }
 
-// Run stops at its end, and at once when done reports true.
+// Run stops when its time is over, and at once when done() returns true.
 func TestEngineRun(t *testing.T) {
 	e := NewEngine(1, nil)
 	n := 0
@@ -53,7 +53,7 @@ func TestEngineRun(t *testing.T) {
 	}
 }
 
-// An event that lies in the past happens now: time never goes back.
+// An event in the past runs now: time never goes back.
 func TestEngineNeverGoesBack(t *testing.T) {
 	e := NewEngine(1, nil)
 	var last mono.Time

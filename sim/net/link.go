@@ -13,40 +13,40 @@ import (
 // of unlimited rate without delay.
 type Quality struct {
 	Rate  float64       // bytes per second; 0 is unlimited
-	Delay time.Duration // propagation
+	Delay time.Duration // propagation delay
 	// Jitter is the standard deviation of the delay. With jitter, the delay is normally distributed
 	// but never negative. Jitter does not reorder packets.
 	Jitter time.Duration
-	Queue  int // bytes that may wait; a packet beyond them is dropped
-	Mark   int // bytes waiting above which ECN-capable packets are marked; 0: never
-	MTU    int // bytes of the largest IP packet that passes; 0: any
+	Queue  int // largest number of queued bytes; further packets are dropped
+	Mark   int // number of queued bytes above which ECN-capable packets are marked; 0: never
+	MTU    int // size of the largest IP packet that passes, in bytes; 0: no limit
 	Policer
 	// With Tell set, the link writes its load into packets, as CONGA's switches do. Tell requires a link with a Rate.
 	Tell bool
 
-	Loss      float64 // chance of each packet
+	Loss      float64 // probability of a loss, for each packet
 	Burst     Burst
 	Cycle     Cycle
 	Duplicate float64
-	Reorder   float64       // chance of a packet to be held back
-	HoldMost  time.Duration // longest hold
-	Corrupt   float64       // chance of a flipped bit
+	Reorder   float64       // probability that a packet is held back
+	HoldMost  time.Duration // longest time for which a packet is held back
+	Corrupt   float64       // probability of a flipped bit, for each packet
 }
 
 // Burst is the Gilbert-Elliott loss model (Gilbert, "Capacity of a Burst-Noise Channel", BSTJ 1960). The
 // link has a good and a bad state, and may change its state at each packet with a given
 // probability.
 type Burst struct {
-	Begin float64 // good to bad
-	End   float64 // bad to good
-	Loss  float64 // while bad
+	Begin float64 // probability of a change from good to bad
+	End   float64 // probability of a change from bad to good
+	Loss  float64 // probability of a loss in the bad state
 }
 
 // Policer drops packets above a rate without queueing, so a conforming packet passes at once (RFC
 // 2475, section 2.3.3.4). A Police rate of 0 means no policer.
 type Policer struct {
 	Police float64 // bytes per second
-	Credit int     // bytes that may pass above it at once
+	Credit int     // bytes that may pass at once above the rate
 }
 
 // Cycle drops packets by count: after Pass packets that pass, Drop packets are dropped. If Drop is
@@ -80,19 +80,19 @@ type Link struct {
 	// With Filters set, the link drops handshake packets.
 	Filters bool
 
-	Packets, Bytes uint64 // that were passed on
+	Packets, Bytes uint64 // packets and bytes that were passed on
 	Marked         uint64 // passed packets with Congestion Experienced set here
 	Drops          [NumLinkDrops]uint64
-	Peak           int // most bytes that ever waited
+	Peak           int // largest number of bytes that were ever queued
 
 	engine *Engine
 	noun   Noun
 	rng    *rand.Rand
-	down   int       // faults that keep it down at the moment
+	down   int       // number of faults that keep the link down now
 	bad    bool      // state of Burst
-	turn   int       // of Cycle
+	turn   int       // position in Cycle
 	free   mono.Time // when the queue will be empty
-	paid   mono.Time // when all passed packets conform to Police without credit
+	paid   mono.Time // time up to which the packets that have passed use up the rate Police
 	last   mono.Time // arrival of the latest packet delayed by jitter
 	load   steer.LinkLoad
 	pool   *Pool // shared with other links; nil: none
@@ -190,8 +190,8 @@ func (l *Link) conforms(size int) bool {
 }
 
 // carry adds p to the queue and schedules its arrival at the other end. The model represents a
-// queue by the time at which it will be empty. While the rate stays the same, that time is
-// equivalent to the number of queued bytes.
+// queue by the time at which it will be empty, which is equivalent to the number of queued bytes as
+// long as the rate stays the same.
 func (l *Link) carry(p *Packet) {
 	now := l.engine.now
 	at := now

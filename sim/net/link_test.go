@@ -20,7 +20,7 @@ func (a *arrivals) Receive(p *Packet) {
 	a.at = append(a.at, a.e.Now())
 }
 
-// onLink sends n packets of 1000 bytes over a link of quality q, gap apart.
+// onLink sends n packets of 1000 bytes over a link of quality q, at intervals of `gap`.
 func onLink(q Quality, n int, gap time.Duration) (*Link, *arrivals) {
 	e := NewEngine(9, nil)
 	a := &arrivals{e: e}
@@ -40,7 +40,7 @@ func numbered(i int) *Packet {
 	return UDP(src, netip.AddrPortFrom(hostAt(1), 7), data)
 }
 
-// Addresses of two hosts, and two of a translator.
+// hostAt returns the address of a host.
 func hostAt(n int) netip.Addr   { return netip.AddrFrom4([4]byte{10, byte(n), 0, 1}) }
 func publicAt(n int) netip.Addr { return netip.AddrFrom4([4]byte{100, 64, 0, byte(n)}) }
 
@@ -56,7 +56,8 @@ func TestPerfectLink(t *testing.T) {
 	}
 }
 
-// A link of a megabyte a second takes a packet every 1.038 ms, framing included.
+// A link of one megabyte a second sends a packet of 1000 bytes every 1.038 ms, because of
+// the framing.
 func TestLinkRate(t *testing.T) {
 	_, a := onLink(Quality{Rate: 1e6, Delay: time.Millisecond, Queue: 1 << 20}, 50, 0)
 	for i, at := range a.at {
@@ -67,7 +68,8 @@ func TestLinkRate(t *testing.T) {
 	}
 }
 
-// A policer passes its credit at once, and then packets at its rate. It queues none.
+// A policer passes the bytes of its credit at once, and then packets at its rate. It queues
+// no packets.
 func TestLinkPolicer(t *testing.T) {
 	l, a := onLink(Quality{Policer: Policer{Police: 1e6, Credit: 5000}}, 40, 500*time.Microsecond) // twice the rate
 	if n, drops := len(a.packets), l.Drops[LinkPolicer]; n < 23 || n > 25 || drops != uint64(40-n) {
@@ -80,7 +82,7 @@ func TestLinkPolicer(t *testing.T) {
 	}
 }
 
-// One packet is being sent and ten wait; the rest is dropped at the tail.
+// One packet is being sent and ten are queued. Further packets are dropped at the tail.
 func TestLinkQueue(t *testing.T) {
 	l, a := onLink(Quality{Rate: 1e6, Queue: 10 * 1038}, 50, 0)
 	if n := len(a.packets); n != 10 || l.Drops[LinkQueue] != 40 {
@@ -114,7 +116,7 @@ func TestLinkMTU(t *testing.T) {
 	}
 }
 
-// Chances occur as often as they should, and nothing else happens.
+// Each random fault occurs with its probability, and no other fault occurs.
 func TestLinkChances(t *testing.T) {
 	const n = 20000
 	within := func(what string, got int, want float64) {
@@ -128,7 +130,7 @@ func TestLinkChances(t *testing.T) {
 	within("passed", len(a.packets), 0.7)
 	_, a = onLink(Quality{Duplicate: 0.2}, n, 1)
 	within("duplicates", len(a.packets)-n, 0.2)
-	// Bad for 10 packets of every 60, on the average, and half of those lost.
+	// On average the link is bad for 10 of 60 packets, and half of these are lost.
 	l, _ = onLink(Quality{Burst: Burst{Begin: 0.02, End: 0.1, Loss: 0.5}}, n, 1)
 	within("bursts", int(l.Drops[LinkBurst]), 0.5/6)
 	_, a = onLink(Quality{Corrupt: 0.1}, n, 1)
@@ -141,10 +143,10 @@ func TestLinkChances(t *testing.T) {
 	within("corrupted", wrong, 0.1)
 }
 
-// digestAll is over all of the payload.
+// digestAll returns a hash of the whole payload.
 func (p *Packet) digestAll() uint64 { return hashString(string(p.Data)) }
 
-// Packets are held back one by one; without that, order is kept.
+// Reorder delays single packets. Without it the order does not change.
 func TestLinkReorder(t *testing.T) {
 	late := func(q Quality) (n int) {
 		_, a := onLink(q, 1000, 100*time.Microsecond)

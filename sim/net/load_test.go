@@ -2,8 +2,8 @@ package net
 
 import "testing"
 
-// A packet carries the load of the busiest link on its way, plus one, and only of links that
-// tell.
+// A packet carries the load of the busiest link on its way, plus one. Only links with
+// Quality.Tell count.
 func TestLinkTells(t *testing.T) {
 	e := NewEngine(1, nil)
 	a := &arrivals{e: e}

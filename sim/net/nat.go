@@ -17,7 +17,7 @@ type NAT struct {
 
 	engine *Engine
 	noun   Noun
-	turn   int // public address in use
+	turn   int // index of the public address in use
 	port   uint16
 	out    map[netip.AddrPort]netip.AddrPort
 	in     map[netip.AddrPort]netip.AddrPort

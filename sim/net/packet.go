@@ -32,9 +32,9 @@ type Packet struct {
 	Src, Dst netip.AddrPort
 	Proto    uint8
 	ECT, CE  bool   // ECN-capable transport; congestion experienced
-	Data     []byte // UDP payload, without the zeros behind it
+	Data     []byte // UDP payload, without the zeros at its end
 	Zeros    int    // bytes of the payload that follow Data and are zero
-	Meta     any    // a model's data in place of a payload
+	Meta     any    // data of a simulation model, in place of a payload
 	Size     int    // bytes of the IP packet
 	// Load is one more than the metric of the busiest link so far among links with Quality.Tell. A
 	// Load of 0 means that there was no link with Quality.Tell.
@@ -44,23 +44,23 @@ type Packet struct {
 
 	flow uint64  // hash of the five-tuple; 0: not computed yet
 	to   int32   // number of the address Dst in the engine, plus one; 0: not looked up yet
-	self *Packet // itself, while it belongs to an engine's pool
+	self *Packet // the packet itself, if it belongs to an engine's pool
 
 	Origin Origin
-	Forged bool // spoilt or made up on its way: nobody may believe it
-	Trap   Trap // what a liar acknowledges and its host has skipped
+	Forged bool // corrupted or forged on its way: no host may accept it
+	Trap   Trap // skipped packet number that a liar acknowledges in this packet
 }
 
-// Trap is a packet number that a packet acknowledges, and that the receiver seems to have skipped. The
-// zero Trap is none. The number that was skipped is the one below Above.
+// Trap is a packet number that a packet acknowledges, although the receiver of this packet seems to
+// have skipped the number. The skipped number is Above-1. The zero value means that there is none.
 type Trap struct {
 	Slot  uint16
 	Above uint64
 }
 
-// LeafTag is what leaf switches write into packets to balance load (CONGA, section 3.1): the uplink
-// that the packet took, and the metric of one uplink of the leaf to which the packet goes. Numbers
-// of uplinks are one more, and 0 means none.
+// LeafTag holds the fields that leaf switches write into packets to balance load (CONGA, section
+// 3.1): the uplink that the packet took, and the metric of one uplink of the destination's leaf.
+// Path and Told are numbers of uplinks plus one, and 0 means none.
 type LeafTag struct{ Path, Told, Metric uint8 }
 
 // Origin identifies a packet's sender and its first destination, even if the packet's addresses are
@@ -68,7 +68,7 @@ type LeafTag struct{ Path, Told, Metric uint8 }
 // nil.
 type Origin struct {
 	By  Node
-	Gen uint16     // which process of By
+	Gen uint16     // generation of the process of By
 	Aim netip.Addr // first destination
 	At  mono.Time
 }
@@ -88,7 +88,7 @@ func (e *Engine) NewPacket() *Packet {
 }
 
 // keptData is the capacity in bytes of the largest buffer that the pool keeps. Few packets need a
-// larger buffer. Without keptData, each of the pool's tens of thousands of packets would in time
+// larger one, but without keptData, each of the pool's tens of thousands of packets would in time
 // get such a buffer.
 const keptData = 512
 
@@ -103,15 +103,15 @@ func (e *Engine) Free(p *Packet) {
 	}
 }
 
-// zeros is the step by which Fill looks for zeros.
+// zeros is compared with a payload to find the zeros at its end, 256 bytes at a time.
 var zeros [256]byte
 
 // headLeast is the number of bytes at the start of a payload that stay in Data even if they are
 // zero. Digest and the headers of the transport need them.
 const headLeast = 64
 
-// Fill copies the payload b into p. The zeros at the end of b are only counted: the payload of an
-// experiment is mostly zeros, and packets under way are most of a large experiment's memory.
+// Fill copies the payload b into p. The zeros at the end of b are only counted, because the payload
+// of an experiment is mostly zeros, and packets in flight are most of a large experiment's memory.
 func (p *Packet) Fill(b []byte) {
 	n := len(b)
 	for n >= headLeast+len(zeros) && bytes.Equal(b[n-len(zeros):n], zeros[:]) {
@@ -135,7 +135,7 @@ func (p *Packet) Payload(buf []byte) []byte {
 // Len returns the length of the payload in bytes.
 func (p *Packet) Len() int { return len(p.Data) + p.Zeros }
 
-// Datagram turns p into a packet with one UDP datagram, whose payload p has.
+// Datagram turns p into a packet with one UDP datagram. The payload is the one that p already has.
 func (p *Packet) Datagram(src, dst netip.AddrPort) {
 	p.Src, p.Dst, p.Proto, p.ECT, p.CE, p.Load, p.flow, p.to = src, dst, ProtoUDP, true, false, 0, 0, 0
 	p.Size = header(dst) + HeaderUDP + p.Len()

@@ -19,8 +19,8 @@ func (p *Pool) Add(l *Link) {
 	p.links = append(p.links, l)
 }
 
-// most returns how many bytes may wait in the queue of one link. For a link without a pool, only
-// the link's own limit applies.
+// most returns how many bytes may be in the queue of one link. A link without a pool has only its
+// own limit.
 func (p *Pool) most() int {
 	if p == nil {
 		return math.MaxInt

@@ -2,7 +2,7 @@ package net
 
 import "testing"
 
-// One busy port may have half of a shared buffer; beside another it has a third.
+// A single busy port may use half of a shared buffer; two busy ports may use a third each.
 func TestPoolIsShared(t *testing.T) {
 	const size, packet = 300_000, 1000
 	e := NewEngine(1, nil)
@@ -32,7 +32,7 @@ func TestPoolIsShared(t *testing.T) {
 	}
 }
 
-// discard is a node that keeps nothing.
+// discard is a node that drops all packets.
 type discard struct{}
 
 func (discard) Receive(*Packet) {}

@@ -8,7 +8,7 @@ import (
 // Switch forwards packets by destination address. If an address has several next hops, a hash of
 // the five-tuple selects one, as in ECMP. Packets with the same 4-tuple therefore stay in order.
 type Switch struct {
-	Seed    uint64 // of the hash; a new one is a route change
+	Seed    uint64 // seed of the hash; changing it simulates a route change
 	Default []Node // for addresses without a route
 	// Choose returns the next hop of a packet, in place of the hash; nil: the hash.
 	Choose func(p *Packet, next []Node) Node

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Packets of one five-tuple take one next hop. Many tuples take all about equally. Another
-// seed spreads them differently.
+// Packets of one five-tuple take one next hop. Many tuples are spread about equally over
+// all next hops, and with another seed in another way.
 func TestSwitchHash(t *testing.T) {
 	const hops, tuples = 4, 4000
 	e := NewEngine(1, nil)
@@ -66,8 +66,8 @@ func TestSwitchRoutes(t *testing.T) {
 	}
 }
 
-// A translator keeps a mapping until it rebinds. Then the old mapping is dead, and the host
-// appears at another address.
+// A translator keeps a mapping until Rebind. Then packets to the old mapping are dropped,
+// and the host appears at another address.
 func TestNATRebind(t *testing.T) {
 	e := NewEngine(1, nil)
 	in, out := &arrivals{e: e}, &arrivals{e: e}

@@ -1,6 +1,6 @@
-// Package swarm runs simulations, each of which is determined by a seed. A seed determines a
-// network, faults, adversaries and traffic. The audit checks invariants at every step. After all
-// faults are healed, the simulation requires progress.
+// Package swarm runs simulations, each of which is determined by a seed: its network, faults,
+// adversaries and traffic. The audit checks invariants at every step. After all faults have
+// ended, the simulation requires progress.
 //
 //	plan.go      the plan that a seed draws; hostile.go: its adversaries
 //	strict.go    networks so good that more is demanded

@@ -19,12 +19,12 @@ type FabricSpec struct {
 	// Packets to the address of a spine pass only that spine. Without Rails each host has one
 	// address and ECMP chooses the spine.
 	Rails bool
-	// Cables[host][spine] holds the qualities of the cable to the spine and back.
+	// Cables[host][spine] holds the qualities of both directions of a cable: to the spine, and back.
 	Cables  [][][2]net.Quality
-	NAT     []bool // by host: behind a translator, so it has to begin the handshakes
-	Passive []bool // by host: knows no address of its peers, so they have to begin the handshakes
+	NAT     []bool // for each host: it is behind a translator, so it must begin the handshakes
+	Passive []bool // for each host: it knows no address of its peers, so they must begin the handshakes
 	V6      bool   // addresses are IPv6
-	Nowhere bool   // peers know a further address of each host that leads nowhere
+	Nowhere bool   // peers know another address of each host, which is unreachable
 }
 
 // Fabric is a leaf-spine network. Every host is a peer of all other hosts.
@@ -99,7 +99,7 @@ func (f *Fabric) rails() int {
 	return 1
 }
 
-// addHost creates host i, its leaf switch, and the nodes between them.
+// addHost creates host i, its leaf switch, and the nodes between these two.
 func (f *Fabric) addHost(i int, hash uint64) {
 	e, cfg := f.Engine, f.spec.Hosts[i]
 	cfg.Addrs = nil

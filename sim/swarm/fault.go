@@ -19,11 +19,11 @@ const (
 	BothWayDown                  // a cable
 	SpineDown                    // a spine with all its cables
 	Blackout                     // every cable
-	Flap                         // a cable, again and again
-	ShrinkMTU                    // of one direction of a cable
-	Rehash                       // a leaf's ECMP: a route change
-	Rebind                       // a host's address translator
-	Pause                        // a host's program stands still
+	Flap                         // a cable fails again and again
+	ShrinkMTU                    // one direction of a cable gets a smaller MTU
+	Rehash                       // a leaf's ECMP hash changes, as with a route change
+	Rebind                       // a host's address translator loses its mappings
+	Pause                        // a host's program is suspended
 	Restart                      // a host's program is killed and started again
 	CrashLoop                    // again and again
 	ClockStep                    // a host's wall clock jumps
@@ -31,16 +31,15 @@ const (
 	Brownout                     // one direction of a cable becomes slower
 	Stop                         // a host's program is ended properly and started again
 	Policy                       // a host chooses paths by another policy
-	Readdress                    // a host has fewer ports, and then all again
+	Readdress                    // a host uses fewer ports, and then all of them again
 	numDrawn                     // the kinds above are drawn
 )
 
 // With Filter, which only kindFiltered uses, no cable carries handshake packets.
 const (
 	Filter = numDrawn
-	// HandOver replaces some of the drawn Stop faults. With HandOver, a host's program ends, and
-	// another program inherits its sockets. Packets that arrive between the two programs wait in
-	// the sockets.
+	// HandOver replaces some of the drawn Stop faults: a host's program ends, and another program
+	// inherits its sockets. Packets that arrive between the two programs wait in the sockets.
 	HandOver      = Filter + 1
 	NumFaultKinds = HandOver + 1
 )
@@ -58,7 +57,7 @@ type Fault struct {
 	Kind  FaultKind
 	At    time.Duration // since the start
 	For   time.Duration
-	Host  int // of the cable, leaf, translator or program
+	Host  int // host of the cable, leaf, translator or program
 	Spine int // the cable's other end
 	Value int // see below
 

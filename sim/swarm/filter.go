@@ -7,17 +7,16 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// kindFiltered is a network without faults that drops only handshake packets. A firewall, or an
-// attacker on every path, may filter handshake packets in this way. First the whole network fails
-// briefly, so that the hosts get no acknowledgements and initiate handshakes. After this brief
-// failure the existing session works all the time. No message may therefore be given up, however
-// many handshake attempts fail.
+// kindFiltered is a plan with a network that drops only handshake packets, as a firewall may do,
+// or an attacker on every path. First the whole network fails briefly, so that the hosts get no
+// acknowledgements and initiate handshakes. After this failure the existing session works all the
+// time, so no message may be given up, however many handshake attempts fail.
 const kindFiltered = "filtered"
 
 const (
-	// filteredFor is how long the network drops handshake packets. The duration filteredFor is
-	// longer than all attempts of a handshake, which take some 105 s. The duration filteredFor is
-	// short enough to replace keys afterwards, because keys expire after 180 s.
+	// filteredFor is how long the network drops handshake packets. This is longer than all attempts
+	// of a handshake, which take some 105 s, and short enough to replace the keys afterwards, which
+	// expire after 180 s.
 	filteredFor = 125 * time.Second
 	// filteredDeath is how long the whole network fails. After half a second without
 	// acknowledgements a host begins a handshake.
@@ -25,10 +24,10 @@ const (
 	// The round trip is longer than filteredEvery, so that some message is always in flight.
 	filteredEvery = 100 * time.Millisecond
 	filteredRTT   = 120 * time.Millisecond
-	filteredShare = 0.3 // of the peaceful plans
+	filteredShare = 0.3 // share of the plans without adversaries
 )
 
-// filter replaces the drawn network, faults and traffic by the ones that define kindFiltered.
+// filter replaces the drawn network, faults and traffic by those of kindFiltered.
 func (p *plan) filter() {
 	p.kind, p.rtt = kindFiltered, p.duration(filteredRTT, 2*filteredRTT)
 	p.attack = 0

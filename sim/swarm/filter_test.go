@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// A network that drops handshakes harms no working session. Hosts call for longer than a
-// handshake is tried, and each message arrives.
+// A network that drops handshake packets does not affect a working session. The hosts send
+// initiations for longer than one handshake is tried, and each message arrives.
 func TestFilteredHandshakes(t *testing.T) {
 	met := 0
 	for seed := uint64(1); met < 3; seed++ {

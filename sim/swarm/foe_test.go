@@ -25,7 +25,7 @@ func siegePlan(seed uint64, rtt time.Duration, change func(*plan)) *plan {
 	return p
 }
 
-// besiegedBy plays a siege and fails on a breach.
+// besiegedBy runs a siege, and fails if an invariant is violated.
 func besiegedBy(t *testing.T, seed uint64, rtt time.Duration, change func(*plan)) *swarm {
 	t.Helper()
 	e := net.NewEngine(seed, nil)
@@ -38,8 +38,8 @@ func besiegedBy(t *testing.T, seed uint64, rtt time.Duration, change func(*plan)
 	return s
 }
 
-// Strangers and observers use one attack at each opportunity. Traffic goes on meanwhile, and
-// no host uses an address where nobody is. Keys are renewed in it.
+// Strangers and observers use one kind of attack whenever they can. Meanwhile messages
+// arrive and keys are renewed, and no host uses an address at which no peer is.
 func TestSieges(t *testing.T) {
 	for name, change := range map[string]func(f *foe.Strangers){
 		"every packet raced half the time":   func(f *foe.Strangers) { f.Race = 0.5 },
@@ -67,10 +67,10 @@ func TestSieges(t *testing.T) {
 	}
 }
 
-// A flood of handshakes with the right mac1 at both hosts, while they meet, keeps no peers
-// apart.
+// A flood of initiations with a valid mac1 arrives at both hosts during their first
+// handshake. They get a session all the same.
 func TestSiegeByFlood(t *testing.T) {
-	const rate, share = 2e5, 5 // of a second
+	const rate, share = 2e5, 5 // a fifth of a second
 	for kind := range foe.NumFloods {
 		besiegedBy(t, 1, 20*time.Millisecond, func(p *plan) {
 			p.trouble = 3 * time.Second
@@ -82,7 +82,7 @@ func TestSiegeByFlood(t *testing.T) {
 	}
 }
 
-// A peer tells one kind of lie: nobody else suffers from it.
+// A peer uses one kind of lie. Other peers are not affected.
 func TestEachLie(t *testing.T) {
 	for i, a := range foe.Acts {
 		if testing.Short() && i%3 > 0 {

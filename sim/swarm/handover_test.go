@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A host's program ends, and another takes over its sockets. Soon both sides have each
-// other's messages, in a new session. The audit looks at each nonce and each message.
+// A host's program ends, and another takes over its sockets. Soon both sides receive each
+// other's messages in a new session. The audit checks each nonce and each message.
 func TestAnotherProgramTakesOver(t *testing.T) {
 	for seed := range uint64(8) {
 		f := twoHostsOf(seed, 4, 8, clean, nil)
@@ -16,7 +16,7 @@ func TestAnotherProgramTakesOver(t *testing.T) {
 		peer := f.Hosts[1].Process().Peers[0]
 		for n := range 5 {
 			f.Hosts[0].HandOver()
-			f.say(1, 10) // it waits there, as there is no session
+			f.say(1, 10) // the message waits in the socket, because there is no session
 			f.pass(t, 150*time.Millisecond, nil)
 			f.Hosts[0].Revive()
 			f.wantSoon(t, 50, time.Second)
@@ -27,7 +27,7 @@ func TestAnotherProgramTakesOver(t *testing.T) {
 	}
 }
 
-// The swarm hands over: some of its plans have such a fault.
+// Some plans of the swarm have a HandOver fault.
 func TestSwarmHandsOver(t *testing.T) {
 	n := 0
 	for seed := range uint64(200) {

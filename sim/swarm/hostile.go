@@ -8,12 +8,12 @@ import (
 
 // These constants bound the attacks of adversaries.
 const (
-	mostMute      = 8    // addresses that answer nothing
+	mostMute      = 8    // addresses that never reply
 	mostMail      = 4    // addresses at which an attacker receives
-	mostFoePorts  = 600  // of each: more than a peer may have paths
+	mostFoePorts  = 600  // ports of each adversary: more than the paths that a peer may have
 	mostFloods    = 3    // and
 	mostFlooded   = 1000 // packets of each, which keeps a seed within a fraction of a second
-	mostResponses = 2    // times as many responses: nearly all are refused
+	mostResponses = 2    // factor for floods of responses, of which nearly all are refused
 	slowestFlood  = 1e3  // packets a second
 	quickestFlood = 2e5
 
@@ -23,7 +23,7 @@ const (
 	liarPulse  = 100 * time.Millisecond
 	liarPulses = 30
 	liarEach   = 20
-	liarGreedy = 10 // times as many
+	liarGreedy = 10 // factor for the number of messages to a greedy liar
 )
 
 // drawHostility draws the adversaries and their attacks, if there are any.

@@ -17,8 +17,8 @@ func active(c *srd.Conn) (n int) {
 	return n
 }
 
-// Both sides have as many ports as there can be paths. Neither may take all room for itself
-// and leave the other's challenges unanswered.
+// Both sides have as many ports as the path table has slots. Neither may use all slots for
+// itself and leave the other's challenges without responses.
 func TestBothHaveAllPorts(t *testing.T) {
 	f := twoHosts(4, steer.MaxPaths, clean, nil)
 	f.boot()
@@ -34,8 +34,8 @@ func TestBothHaveAllPorts(t *testing.T) {
 	}
 }
 
-// A peer with all ports moves. Its former addresses fill the table of paths, and nothing
-// proves that they have failed.
+// A peer with the largest number of ports moves. Its former addresses fill the table of
+// paths, and there is no evidence yet that they have failed.
 func TestRebindOfAllPorts(t *testing.T) {
 	f := twoHosts(4, steer.MaxPaths, clean, func(s *FabricSpec) { s.NAT[0], s.Passive[1] = true, true })
 	f.boot()

@@ -36,7 +36,7 @@ type plan struct {
 	rng     *rand.Rand
 	kind    string
 	rtt     time.Duration
-	trouble time.Duration // how long faults and bad links last
+	trouble time.Duration // length of the phase with faults and bad links
 	spec    FabricSpec
 	faults  Schedule
 	bursts  []burst
@@ -44,7 +44,7 @@ type plan struct {
 	race    float64
 	foes    foe.Strangers
 	lies    foe.Lies
-	early   bool // also wake hosts before their time
+	early   bool // also wake hosts before their wake-up times
 }
 
 // burst is a batch of messages offered to one connection.
@@ -55,9 +55,9 @@ type burst struct {
 }
 
 // In one of tellSeeds seeds, those with the remainder tellSeed, applications report to the
-// connection whether they have data to send. Only with the application's reports does a connection
-// act as when idle: for example, it reinjects late messages. The applications of races do not
-// report whether they have data to send.
+// connection whether they have data to send. Only with these reports does a connection act as
+// when idle: for example, it reinjects late messages. The applications of races make no such
+// reports.
 const tellSeeds, tellSeed = 2, 1
 
 // In one of earlySeeds seeds, those with the remainder earlySeed, programs are also woken before
@@ -87,7 +87,7 @@ func drawPlan(rng *rand.Rand, seed uint64) *plan {
 			p.race = 0.05 * rng.Float64()
 		}
 	}
-	p.rng.Float64() // of a draw that is gone: the rest of a plan stays the same
+	p.rng.Float64() // in place of a removed draw, so that the rest of the plan stays the same
 	p.rng = rand.New(rand.NewPCG(seed, hostileStream))
 	p.drawHostility()
 	p.rng = rng
@@ -151,7 +151,7 @@ func (p *plan) drawHosts() {
 		paths /= s.Spines
 	}
 	ports := p.between(1, paths)
-	both := p.rng.IntN(3) // 0: all call; 1: host 0 must be called; 2: the others must be
+	both := p.rng.IntN(3) // 0: all hosts send initiations; 1: host 0 does not; 2: the others do not
 	nat := !s.Rails && both != 1 && p.chance(0.3)
 	offers := handshake.OffersOf(handshake.AES256GCM, handshake.ChaCha20Poly1305)
 	if p.chance(0.3) {
@@ -205,8 +205,8 @@ func (p *plan) cables(host int) (rate float64) {
 	return rate
 }
 
-// drawLimits draws low limits that a run would otherwise hardly reach. The drawn limits are the
-// lifetime of keys, and the memory for frames. All hosts have the same limits.
+// drawLimits draws low limits, because a run would hardly reach the regular ones: the lifetime of
+// keys, and the memory for frames. All hosts have the same limits.
 func (p *plan) drawLimits() {
 	life, packets, room := time.Duration(0), uint64(0), 0
 	if p.chance(0.3) {
@@ -307,7 +307,7 @@ func (p *plan) drawFaults() {
 			x.Host = n
 		}
 		p.drawValue(&x)
-		if x.Kind == Stop && x.At&1 == 1 { // not drawn, so that other plans stay what they are
+		if x.Kind == Stop && x.At&1 == 1 { // not drawn at random, so that other plans stay the same
 			x.Kind = HandOver
 		}
 		p.faults = append(p.faults, x)
@@ -375,9 +375,9 @@ func (p *plan) drawTraffic() {
 	}
 }
 
-// drawClass draws a message class, which determines how long messages are repaired. In networks
-// without faults messages are repaired for long, because a datagram is seldom worth a second
-// repair.
+// drawClass draws a message class, which determines for how long messages are repaired. In
+// networks without faults it draws a class with a long repair time, because a message of class
+// Datagram is seldom sent again more than once.
 func (p *plan) drawClass() srd.Class {
 	switch p.rng.IntN(4) {
 	case 0:

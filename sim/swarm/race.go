@@ -15,11 +15,11 @@ import (
 
 // race measures how fast the transport is with one seed. One host sends to another over an ordinary
 // network without adversaries, and the time is compared with the time of an ideal sender. The ideal
-// sender has the rates of all links as input and loses no packet. Beside the transmission time, the
-// ideal sender needs only the round trips of slow start.
+// sender knows the rates of all links and loses no packet. In addition to the transmission time, it
+// needs only the round trips of slow start.
 //
-// No single race counts as too slow. Speeds judges the times of all seeds together. Each race has a
-// budget for spurious repairs, for drops by full queues, and for given-up messages.
+// No single race counts as too slow: Speeds compares the times of all seeds together. But each race
+// has a limit for spurious repairs, for drops by full queues, and for given-up messages.
 //
 // Each race has its own engine and its own random generator. The rest of a seed is therefore the
 // same with or without a race.
@@ -27,7 +27,7 @@ type race struct {
 	rng  *rand.Rand
 	kind raceKind
 	rtt  time.Duration
-	rate float64 // of all cables together, bytes per second
+	rate float64 // sum over all cables, bytes per second
 	spec FabricSpec
 	n    int // messages
 }
@@ -36,11 +36,11 @@ type race struct {
 type raceKind uint8
 
 const (
-	// With raceUnlike, paths have long and different delays, and lose packets. With raceUnlike,
-	// measurements of one path say little about another path.
+	// With raceUnlike, paths have long and different delays, and lose packets. So measurements of one
+	// path say little about another path.
 	raceUnlike raceKind = iota
-	// With raceNarrow, the only link is slow and has a short queue. With raceNarrow, only losses
-	// indicate congestion, because the queue is shorter than any delay target.
+	// With raceNarrow, the only link is slow and has a short queue. Only losses indicate congestion,
+	// because the queue is shorter than any delay target.
 	raceNarrow
 	// With raceFabric, paths are short and fast, and lose packets.
 	raceFabric
@@ -54,7 +54,7 @@ func (k raceKind) String() string {
 const (
 	// raceStream selects the random generator that a seed uses for its race.
 	raceStream = 1 << 33
-	raceBytes  = 1200 // of a message: one in a packet
+	raceBytes  = 1200 // size of a message: one message fills a packet
 	racePorts  = 16
 	// raceWarm is how long a little data is sent before a race, so that paths are open and
 	// measured.
@@ -68,16 +68,16 @@ type raceBounds struct {
 	needless float64
 	// over bounds the number of drops by full queues, as a share of the sent messages.
 	over float64
-	// late bounds the share of messages that were given up because another repair was not
-	// worthwhile. A sender that wrongly declares delayed packets lost fills the link with copies.
-	// With too many copies on the link, no message arrives in time.
+	// late bounds the share of messages that were given up because they were too old for another
+	// repair. A sender that wrongly declares delayed packets lost fills the link with copies, so that
+	// no message arrives in time.
 	late float64
 }
 
-// The bounds of raceAllows are at least one and a half times the worst of eighty measured races.
-// For drops and given-up messages on a narrow link, the bounds are the worst of 315 races. On a
-// narrow link the first window overflows the queue before any sender can detect it. A sender that
-// does not reduce its rate after losses would drop each packet six times.
+// The bounds of raceAllows are at least one and a half times the worst values of eighty measured
+// races. For drops and given-up messages on a narrow link, they are the worst values of 315 races.
+// On a narrow link the first window overflows the queue before any sender can detect it. A sender
+// that does not reduce its rate after losses would drop each packet six times.
 var raceAllows = [numRaceKinds]raceBounds{
 	raceUnlike: {needless: 0.25, over: 0.02, late: 0.01},
 	raceNarrow: {needless: 0.40, over: 0.55, late: 0.045},
@@ -139,7 +139,7 @@ type raceResult struct {
 	took, ideal            time.Duration
 	sent, repaired         int
 	faults, over, needless int
-	late                   int // given up: not worth another repair
+	late                   int // messages given up: too old for another repair
 }
 
 // ratio returns the time of the race divided by the ideal time.

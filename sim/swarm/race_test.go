@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The first races stay within their budgets, and cover each kind of network. A race is the
-// same each time.
+// The first races stay within their limits, and cover each kind of network. A race gives
+// the same result each time.
 func TestRaces(t *testing.T) {
 	kinds := map[raceKind]bool{}
 	for seed := uint64(1); seed <= 8; seed++ {
@@ -26,8 +26,8 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// Spurious repairs, drops by full queues and messages given up have budgets. Time has none:
-// no single race is too slow.
+// Spurious repairs, drops by full queues and given-up messages have limits. The time has
+// none: no single race counts as too slow.
 func TestRaceBudgets(t *testing.T) {
 	for _, c := range []struct {
 		x    raceResult
@@ -47,15 +47,15 @@ func TestRaceBudgets(t *testing.T) {
 	}
 }
 
-// The ideal twin takes a round trip and the time of the link. It takes more round trips the
-// more the link holds.
+// The ideal sender takes a round trip and the transmission time. With a larger
+// bandwidth-delay product it takes more round trips.
 func TestRaceIdeal(t *testing.T) {
 	r := &race{n: 1, rtt: 10 * time.Millisecond, rate: 1e6}
 	short := r.ideal()
 	if short < 10*time.Millisecond || short > 13*time.Millisecond {
 		t.Errorf("one message: %v", short)
 	}
-	r.rate = 1e8 // a million bytes in a round trip: 15,000 doubled seven times
+	r.rate = 1e8 // a million bytes in a round trip: 15,000 bytes doubled seven times
 	if d := r.ideal(); d < 80*time.Millisecond || d > 81*time.Millisecond {
 		t.Errorf("one message on a fast link: %v", d)
 	}

@@ -18,8 +18,8 @@ func (f *Fabric) reached(t *testing.T, from int, most time.Duration) time.Durati
 	return f.Engine.Since() - begin
 }
 
-// behindNAT builds a host behind a translator that sends keepalives, and a host that it has
-// to call.
+// behindNAT builds two hosts. The first is behind a translator and sends keepalives; it
+// must begin the handshakes with the second.
 func behindNAT(seed uint64, ports int, keepalive time.Duration) *Fabric {
 	return twoHostsOf(seed, 4, ports, clean, func(s *FabricSpec) {
 		s.NAT[0], s.Passive[1] = true, true
@@ -27,8 +27,8 @@ func behindNAT(seed uint64, ports int, keepalive time.Duration) *Fabric {
 	})
 }
 
-// The translator forgets an idle tunnel. The other end hears only the next keepalive of the
-// host behind it. That is enough to reach it again.
+// The translator loses the mappings of an idle tunnel. The other end receives only the next
+// keepalive of the host behind the translator. This is enough to reach the host again.
 func TestRebindWhileIdle(t *testing.T) {
 	for _, keepalive := range []time.Duration{time.Second, 3 * time.Second, 5 * time.Second, 25 * time.Second} {
 		for _, move := range []bool{false, true} {
@@ -50,9 +50,9 @@ func TestRebindWhileIdle(t *testing.T) {
 	}
 }
 
-// The translator has forgotten an idle tunnel, and the host behind it sends the first
-// packet. The answer comes within two round trips, one for the packet and one for the
-// challenge, and the hosts' delays.
+// The translator has lost the mappings of an idle tunnel, and the host behind it sends the
+// first packet. The reply arrives within two round trips plus the hosts' delays: one round
+// trip for the packet and one for the challenge.
 func TestFirstPacketAfterRebind(t *testing.T) {
 	const rtt = 20 * time.Millisecond
 	for seed := range uint64(20) {

@@ -9,12 +9,12 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// twoHosts builds two hosts that both call, on a clean network.
+// twoHosts builds two hosts that both send initiations, on a network without faults.
 func twoHosts(spines, ports int, q net.Quality, change func(*FabricSpec)) *Fabric {
 	return twoHostsOf(1, spines, ports, q, change)
 }
 
-// twoHostsOf is twoHosts with other hashes in the switches.
+// twoHostsOf is like twoHosts, with another seed for the hashes of the switches.
 func twoHostsOf(seed uint64, spines, ports int, q net.Quality, change func(*FabricSpec)) *Fabric {
 	s := FabricSpec{Spines: spines, NAT: make([]bool, 2), Passive: make([]bool, 2)}
 	for range 2 {
@@ -31,7 +31,7 @@ func twoHostsOf(seed uint64, spines, ports int, q net.Quality, change func(*Fabr
 	return NewFabric(net.NewEngine(seed, nil), s)
 }
 
-// pass lets time pass and fails on a breach.
+// pass lets time pass, and fails if an invariant is violated.
 func (f *Fabric) pass(t *testing.T, d time.Duration, done func() bool) bool {
 	t.Helper()
 	ok := f.Engine.Run(d, func() bool { return f.Audit.Err() != nil || done != nil && done() })
@@ -49,7 +49,7 @@ func (f *Fabric) say(from, n int) host.App {
 	return p.App
 }
 
-// wantSoon fails unless n more messages each way arrive within d.
+// wantSoon fails unless n more messages in each direction arrive within d.
 func (f *Fabric) wantSoon(t *testing.T, n int, d time.Duration) {
 	t.Helper()
 	a, b := f.say(0, n), f.say(1, n)
@@ -76,8 +76,8 @@ func (f *Fabric) blackout(d time.Duration) { f.fail(f.Links(), d) }
 
 var clean = net.Quality{Rate: 100 * mbit, Delay: 5 * time.Millisecond, Queue: 1 << 18}
 
-// Both sides call at the same moment. They must end up with one session. With one each, the
-// other side's keys expire after a few seconds, again and again.
+// Both sides send initiations at the same time. They must end with one session. If each side
+// had its own, the other side's keys would expire after a few seconds, again and again.
 func TestCrossedHandshakes(t *testing.T) {
 	f := twoHosts(2, 4, clean, nil)
 	f.boot()
@@ -92,8 +92,8 @@ func TestCrossedHandshakes(t *testing.T) {
 	}
 }
 
-// An outage lasts so long that the handshake is given up. Then message numbers must go on:
-// the peer is still the process that counted them.
+// An outage lasts so long that the handshake is given up. Afterwards the message numbers
+// must continue, because the peer is still the same process.
 func TestNumbersOutliveAnOutage(t *testing.T) {
 	f := twoHosts(2, 4, clean, nil)
 	f.boot()
@@ -107,8 +107,8 @@ func TestNumbersOutliveAnOutage(t *testing.T) {
 	f.wantSoon(t, 200, 5*time.Second)
 }
 
-// A process comes back with a clock that is an hour behind, and has more ports than an
-// initiation uses. The cookie must be used on the port where it came.
+// A process restarts with a clock that is an hour slow, and has more ports than one
+// initiation uses. The cookie must be used on the port at which it arrived.
 func TestOldClockOverManyPorts(t *testing.T) {
 	for _, host := range []int{0, 1} {
 		f := twoHosts(4, 26, clean, func(s *FabricSpec) { s.Passive[1-host] = true })
@@ -123,8 +123,8 @@ func TestOldClockOverManyPorts(t *testing.T) {
 	}
 }
 
-// Nothing of one host arrives any more, but everything of the other. It has acknowledgements
-// to send, and no path. It must sleep all the same, and the audit checks that.
+// One direction fails: the packets of one host arrive no more. This host has
+// acknowledgements to send, but no path. It must still sleep, which the audit checks.
 func TestAcknowledgementWithoutPath(t *testing.T) {
 	f := twoHosts(4, 8, clean, nil)
 	f.boot()
@@ -141,8 +141,8 @@ func TestAcknowledgementWithoutPath(t *testing.T) {
 	f.wantSoon(t, 100, 3*time.Second)
 }
 
-// In a total outage only probes are sent, for any number of waiting repairs. Afterwards the
-// pacer has no debt to pay.
+// In a total outage only probes are sent, however many repairs wait. Afterwards the pacer
+// has no token debt.
 func TestSilenceIsNotShoutedInto(t *testing.T) {
 	f := twoHosts(2, 8, clean, nil)
 	f.boot()
@@ -160,8 +160,8 @@ func TestSilenceIsNotShoutedInto(t *testing.T) {
 	f.wantSoon(t, 50, 3*time.Second)
 }
 
-// A stranger relays packets from an address of its own. The address gets at most three times
-// the bytes that came from there, and is forgotten.
+// A stranger relays packets from its own address. The address gets at most three times the
+// bytes that were received from it, and its candidates are removed later.
 func TestStrangersAreForgotten(t *testing.T) {
 	f := twoHosts(2, 4, clean, nil)
 	f.boot()
@@ -192,7 +192,8 @@ func TestStrangersAreForgotten(t *testing.T) {
 	}
 }
 
-// A tuple with any source address is the same path as the one with the first answer.
+// A tuple without a source address is the same path as the tuple of the first response on
+// it.
 func TestAnyLocalAddressIsOnePath(t *testing.T) {
 	f := twoHosts(2, 6, clean, func(s *FabricSpec) {
 		s.Hosts[0].AnyLocal = true
@@ -200,7 +201,7 @@ func TestAnyLocalAddressIsOnePath(t *testing.T) {
 	})
 	f.boot()
 	f.wantSoon(t, 50, 5*time.Second)
-	f.pass(t, time.Second, nil) // until each port has proven to be the peer's
+	f.pass(t, time.Second, nil) // until each port of the peer is proven
 	for _, p := range f.Peers() {
 		if n := len(p.Conn.Paths()); n != 6 {
 			t.Errorf("%d paths over 6 ports", n)
@@ -208,7 +209,7 @@ func TestAnyLocalAddressIsOnePath(t *testing.T) {
 	}
 }
 
-// A peer moves: all of its addresses are new, and the host finds it at once.
+// A peer moves: all its addresses change, and the host uses the new ones at once.
 func TestRebindUnderTraffic(t *testing.T) {
 	f := twoHosts(4, 8, clean, func(s *FabricSpec) { s.NAT[0] = true })
 	f.boot()
@@ -220,9 +221,9 @@ func TestRebindUnderTraffic(t *testing.T) {
 	}
 }
 
-// The same, for any places of the new ports on the spines. If the peer moved before it
-// answered the last acknowledgement, only that is under way. It must not hold back later
-// messages.
+// The same holds for any distribution of the new ports over the spines. If the peer moves
+// before it acknowledges the last acknowledgement with a PING, only that packet is in
+// flight. It must not delay later messages.
 func TestRebindWhateverThePorts(t *testing.T) {
 	const networks = 60
 	for seed := range uint64(networks) {

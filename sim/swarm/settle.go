@@ -8,18 +8,18 @@ import (
 
 // These constants are requirements for connections that have nothing left to send.
 const (
-	// All repairs must end within silence plus roundTrips round trips after the last message.
+	// All repairs must end within `silence` plus roundTrips round trips after the last message.
 	silence = 15 * time.Second
-	// quiet is the time without packets after which an idle network counts as silent. The
-	// simulation makes at most quietTries checks for silence. Many checks are needed, because the
-	// path that was opened last probes seven sizes twice, with three round trips each. After a long
-	// queue, one round trip takes seconds.
+	// quiet is the time without packets after which an idle network counts as silent. The simulation
+	// checks for silence at most quietTries times. Many checks are needed, because the path that was
+	// opened last probes seven sizes twice, each for three round trips, and after a long queue one
+	// round trip takes seconds.
 	quiet      = 5 * time.Second
 	quietTries = 24
 )
 
-// settle waits until all repairs have ended. After all repairs, the application must account for
-// all messages, and the network must be silent.
+// settle waits until all repairs have ended. Then the application must account for all messages,
+// and the network must be silent.
 func (s *swarm) settle() {
 	if s.run(silence+roundTrips*s.plan.rtt, nil) {
 		return
@@ -42,7 +42,7 @@ func (s *swarm) fallSilent() {
 	}
 	tries := quietTries
 	if s.liar != nil {
-		tries *= 2 // handshakes with a peer that is gone are tried for two minutes
+		tries *= 2 // handshakes with an unreachable peer are tried for two minutes
 	}
 	for range tries {
 		before := s.sent()

@@ -9,9 +9,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// A route changes to one for smaller packets. Traffic is large packets alone, or small ones
-// beside them, which arrive all the time. The hosts notice in both cases, and then
-// everything arrives.
+// A route changes to one with a smaller MTU. The traffic consists of large packets only, or
+// also of small ones, which always pass. The hosts detect the change in both cases, and
+// then every message arrives.
 func TestRouteOfSmallerPackets(t *testing.T) {
 	const mtu, soon, every = 1280, 5 * time.Second, 25 * time.Millisecond
 	for _, delay := range []time.Duration{time.Millisecond / 2, 20 * time.Millisecond} {

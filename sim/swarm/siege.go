@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// kindSiege is a network without faults but with strangers, observers and a lying peer. The
-// adversaries attack all the time, but no link drops packets. Messages must arrive during the
-// siege, and not only after it.
+// kindSiege is a plan without faults, but with strangers, observers and a lying peer. They
+// attack all the time, but no link drops packets. So messages must arrive during the siege, and
+// not only after it.
 const kindSiege = "siege"
 
 const (
@@ -81,7 +81,7 @@ func (s *swarm) besiege() {
 	s.Engine.After(siegeEvery, s.besiege)
 }
 
-// unheard fails the run if a message that is older than the allowed delay has not arrived.
+// unheard fails the run if a message has not arrived within the allowed delay.
 func (s *swarm) unheard(peers []*host.Peer) {
 	v := &s.siege
 	patience := int((siegePatience + siegeTrips*s.plan.rtt) / siegeEvery)

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Half of the paths die silently while nobody sends, both ways. Later messages must arrive.
-// The first tail probes find a path that works. Other repairs go to addresses where the peer
-// was heard since.
+// Half of the paths fail silently in both directions while no host sends. Later messages
+// must arrive. The first tail probes find a path that works. Other repairs are sent on paths
+// with packets from the peer since then.
 func TestBurstAfterSilentDeath(t *testing.T) {
 	const networks = 60
 	q := net.Quality{Rate: 100 * mbit, Delay: time.Millisecond / 2, MTU: 1500, Queue: strictQueue}

@@ -1,7 +1,7 @@
 package swarm
 
 import (
-	_ "embed" // of the recorded speeds
+	_ "embed" // for the recorded speeds
 	"fmt"
 	"io"
 	"math"
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// recordedText lists the race time of each seed with an earlier version, divided by the ideal time.
-// The first lines of testdata/speed.txt name the version and the command.
+// recordedText lists, for each seed, the time of its race with an earlier version, divided by the
+// ideal time. The first lines of testdata/speed.txt name the version and the command.
 //
 //go:embed testdata/speed.txt
 var recordedText string
@@ -21,15 +21,15 @@ const (
 	// fullSlack.
 	fullSeeds = 2000
 	fullSlack = 0.05
-	// With coarseSeeds, the 99th percentile is the fifth slowest race, which a change in a single
-	// race may alter much. With fewer seeds than coarseSeeds there is no verdict.
+	// With coarseSeeds, the 99th percentile is the fifth slowest race, so a change in a single race
+	// may alter it much. With fewer seeds there is no judgement.
 	coarseSeeds     = 400
 	coarseSlack     = 0.10
 	coarseSlackTail = 0.25
 )
 
-// Speeds holds the races of many seeds. The distribution of all races determines the verdict on the
-// transport's speed, and no single seed does.
+// Speeds holds the races of many seeds. The transport's speed is judged by the distribution of all
+// races, not by a single seed.
 type Speeds struct{ races map[uint64]speed }
 
 // speed is the result of one race.
@@ -115,9 +115,9 @@ func (s *Speeds) of(seeds []uint64, kind string) (d distribution) {
 	return d
 }
 
-// Judge prints the statistics of the races beside those recorded for the same seeds. Judge returns
-// an error if the transport is slower than the slack allows. If the transport is faster by more
-// than the slack, Judge prints a request to record the new races.
+// Judge prints the statistics of the races beside those recorded for the same seeds. It returns an
+// error if the transport is slower than the slack allows. If the transport is faster by more than
+// the slack, it asks the user to record the new races.
 func (s *Speeds) Judge(w io.Writer) error {
 	was, version, err := recorded()
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// races returns as many races as were recorded for the first seeds, each changed.
+// races returns the recorded races of the first seeds, each changed by the function
+// change().
 func races(t *testing.T, seeds uint64, change func(seed uint64, ratio float64) float64) *Speeds {
 	was, _, err := recorded()
 	if err != nil {
@@ -21,7 +22,7 @@ func races(t *testing.T, seeds uint64, change func(seed uint64, ratio float64) f
 	return s
 }
 
-// All seeds that a soak plays are recorded, each with a kind.
+// All seeds that a soak runs are recorded, each with a kind.
 func TestRecordedSpeeds(t *testing.T) {
 	was, version, err := recorded()
 	if err != nil || version == "" || len(was.races) != fullSeeds {
@@ -36,8 +37,8 @@ func TestRecordedSpeeds(t *testing.T) {
 	}
 }
 
-// A distribution that has become slower fails. One slow race does not, nor does a faster
-// distribution, which is to be recorded.
+// A slower distribution is an error. A single slow race is not, nor is a faster
+// distribution, which should be recorded.
 func TestSpeedIsJudgedAsADistribution(t *testing.T) {
 	for name, c := range map[string]struct {
 		seeds  uint64
@@ -66,7 +67,7 @@ func TestSpeedIsJudgedAsADistribution(t *testing.T) {
 	}
 }
 
-// What a soak records is what is read back.
+// The races that a soak records can be read back.
 func TestRecordSpeeds(t *testing.T) {
 	s := races(t, fullSeeds, func(_ uint64, x float64) float64 { return x })
 	var out strings.Builder

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Keys last for fewer packets than are under way in a round trip. There is one handshake in
-// each, no more, and all messages arrive. A host opens packets of its peer even when its own
-// keys are used up.
+// Keys may be used for fewer packets than are in flight in a round trip. There is only one
+// handshake in each round trip, and all messages arrive. A host still decrypts packets of
+// its peer when its own keys have reached their packet limit.
 func TestKeysOfFewPackets(t *testing.T) {
 	const messages = 5000
 	for _, packets := range []uint64{100, 300, 1000} {

@@ -10,19 +10,19 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// These constants are kinds of plans whose network has no faults, or only mild ones. In a good
-// network a seed also fails if repairs are slow or spurious.
+// These constants are kinds of plans whose network has no faults, or only mild ones. With such a
+// good network a seed also fails if repairs are slow or spurious.
 const (
 	kindClean   = "clean"   // every link is perfect
-	kindFlood   = "flood"   // and long, with more messages than may be open
-	kindLossy   = "lossy"   // links lose a packet now and then
+	kindFlood   = "flood"   // every link is perfect and long, with more messages than may be unacknowledged
+	kindLossy   = "lossy"   // links lose few packets
 	kindReroute = "reroute" // links are perfect, but a spine dies
-	kindGone    = "gone"    // and stays dead for long, with few packets or none
+	kindGone    = "gone"    // a spine dies for a long time, with few messages or none
 )
 
 // These constants are the parameters of the plans with a good network.
 const (
-	strictQueue = 8 << 20 // bytes: nothing is dropped for want of room
+	strictQueue = 8 << 20 // bytes: so large that no packet is dropped
 	strictLoss  = 0.01
 	// The transport gives a payload up after 150 ms. With round trips above lossyRTT, several
 	// failed repairs in a row might take longer than 150 ms.
@@ -97,15 +97,14 @@ const (
 	// peer opened after 30 s of silence. Three quarters of the plan's duration must be longer than
 	// 30 s.
 	goneLeast = 60 * time.Second
-	// seldom is the interval between messages while the spine is down, if hosts send any. The
-	// interval seldom is short enough to keep the connection active, because path probing ends
-	// after 10 s of idleness.
+	// seldom is the interval between messages while the spine is down, if hosts send any. It is short
+	// enough to keep the connection active: path probing ends after 10 s without traffic.
 	seldom = 5 * time.Second
 )
 
 // drawGone draws the traffic of a plan in which a spine fails while no host sends. Some traffic is
-// sent before the failure. A traffic burst soon after the failure lets the hosts detect it. After
-// the burst that follows the failure, there is little traffic, or none.
+// sent before the failure. A burst soon after the failure lets the hosts detect it. After this
+// burst there is little traffic, or none.
 func (p *plan) drawGone() {
 	death := p.faults[0].At
 	soon := death + p.duration(10*time.Millisecond, time.Second)
@@ -126,13 +125,14 @@ func (p *plan) drawGone() {
 	}
 }
 
-// neverIn lists reasons for drops that must not occur without adversaries and crashing programs.
+// neverIn lists reasons for drops that must not occur in runs without adversaries and crashing
+// programs.
 var neverIn = [...]srd.Reason{
 	srd.DropMalformed, srd.DropReplay, srd.DropMessageFar, srd.DropSlot, srd.DropPathLimit, srd.DropAckInvalid,
 	srd.DropIncarnation, srd.DropClosed,
 }
 
-// demand checks the connections of a plan with a good network more strictly.
+// demand makes the stricter checks of a plan with a good network.
 func (s *swarm) demand() {
 	if !s.plan.strict() {
 		return
@@ -144,7 +144,8 @@ func (s *swarm) demand() {
 	}
 }
 
-// flaw returns an error for an event that must not occur on connection p.
+// flaw returns an error if an event has occurred on connection p that must not occur on a good
+// network.
 func (s *swarm) flaw(p *host.Peer) error {
 	x, drops := p.Conn.Stats(), p.Drops()
 	for _, r := range neverIn {
@@ -162,10 +163,9 @@ func (s *swarm) flaw(p *host.Peer) error {
 		return fmt.Errorf("dropped %v", *drops)
 	}
 	if s.overflowed() || p.Host().KeyPackets > 0 || (s.plan.kind == kindGone && p.Host().KeyLife > 0) {
-		// On some plans, packets in flight may be lost for one of three reasons. The first two
-		// reasons are sockets too small for the links, and keys that are replaced more than once
-		// per round trip. The third reason for such losses is that one end's unused keys expire
-		// before those of the other end.
+		// In some plans, packets in flight may be lost for one of three reasons: sockets are too small
+		// for the links, keys are replaced more than once per round trip, or one end's unused keys
+		// expire before those of the other end.
 		return nil
 	}
 	if t, ok := p.App.(*host.Tunnel); ok && s.repairable() && s.roomy(p.Host()) {
@@ -219,8 +219,8 @@ func (s *swarm) repairable() bool {
 	return s.plan.rtt+s.plan.rtt/2+2*s.longestWait() < hold
 }
 
-// roomy reports whether host h has enough buffer space for all packets that arrive during a repair.
-// The drawn buffer space may be smaller than the data that the host's cables deliver in that time.
+// roomy reports whether host h has enough memory for all frames that arrive during a repair. The
+// drawn memory may be smaller than the data that the host's cables deliver in that time.
 func (s *swarm) roomy(h *host.Host) bool {
 	hold := order.HoldFor(order.DefaultHold, s.plan.rtt)
 	return h.HeldBytes == 0 || float64(h.HeldBytes) >= s.plan.cables(h.Index)*hold.Seconds()

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/sim/host"
 )
 
-// A good network allows less: a message given up, and spurious repairs, are breaches there.
+// On a good network, a message that was given up and spurious repairs are errors.
 func TestGoodNetworksAreHeldToMore(t *testing.T) {
 	for name, spoil := range map[string]func(*Fabric){
 		"not delivered": func(f *Fabric) {
@@ -40,9 +40,10 @@ type lossy struct{ host.App }
 
 func (lossy) Undelivered(int) (n, example int) { return 1, 0 }
 
-// Order is demanded if a repair can come in time for it. On a lossy network the
-// acknowledgement and the repair may each have waited as long as frames are held. Then it is
-// not. Without losses, or if all hosts spray, order is always demanded.
+// The order of packets is required if a repair can arrive before the reordering buffer stops
+// waiting. It is not required on a lossy network where the acknowledgement and the repair
+// may each have been delayed for as long as frames are held. Without losses, or if all hosts
+// spray, order is always required.
 func TestOrderIsDemandedWhereRepairsComeInTime(t *testing.T) {
 	for _, x := range []struct {
 		kind, policy string

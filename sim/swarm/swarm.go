@@ -12,12 +12,12 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// These constants are the requirements after all faults are healed.
+// These constants are the requirements after all faults have ended.
 const (
-	// grace is the time after the last fault within which all connections must work again. The
-	// value of grace allows twice for one handshake interval (5 s and a quarter of jitter) and two
-	// probe rounds of a second. The lifetime of keys, 180 s, is not included, because hosts detect
-	// silence earlier.
+	// grace is the time after the last fault within which all connections must work again. It is
+	// twice the sum of one handshake interval (5 s and a quarter of jitter) and two probe intervals
+	// of a second. It need not include the lifetime of keys, 180 s, because hosts detect silence
+	// earlier.
 	grace = 16 * time.Second
 	// bound is the time within which messages sent after the grace period must arrive.
 	bound = 8 * time.Second
@@ -25,17 +25,17 @@ const (
 	roundTrips = 30
 	// trickleEvery is the interval of messages that let connections detect the end of faults.
 	trickleEvery = 50 * time.Millisecond
-	// At most trickleMost of the trickled messages may be in flight, because more messages would
-	// form a burst later.
+	// At most trickleMost of these messages may be in flight, because more would form a burst
+	// later.
 	trickleMost = 10
-	// In each direction lastRounds rounds of lastEach messages must arrive. The interval between
-	// two rounds of last messages is roundEvery. On the slowest links, queueing must not take
-	// longer than the time for which a message is repaired.
+	// At the end, lastRounds rounds of lastEach messages must arrive in each direction. The
+	// interval between two rounds is roundEvery. There are so few messages that on the slowest
+	// links, queueing takes less than the time for which a message is repaired.
 	lastRounds   = 6
 	lastEach     = 10
 	roundEvery   = 250 * time.Millisecond
 	lastMessages = lastRounds * lastEach
-	// mostEvents ends a run that would not end on its own. The limit mostEvents is many times the
+	// mostEvents is the number of events after which a run ends in any case. It is many times the
 	// number of events of any plan.
 	mostEvents = 20e6
 )
@@ -50,8 +50,8 @@ type Report struct {
 
 	Messages, Delivered, Expired int
 	Race                         string  // kind of its race
-	Ratio                        float64 // time of the race, in multiples of the ideal's; 0: none was run
-	Err                          error   // the first breach
+	Ratio                        float64 // time of the race, divided by that of the ideal sender; 0: there was no race
+	Err                          error   // the first violated invariant
 }
 
 // String formats the report as one line. For a failed run the text also has the command that
@@ -78,7 +78,7 @@ type swarm struct {
 // mark is the number of the first message in the last batch of a connection.
 type mark struct {
 	first   int // number
-	dropped int // drops of its queue before
+	dropped int // drops of its queue before that batch
 }
 
 // missing returns the number of undelivered messages in p's last batch, and the first of
@@ -88,8 +88,8 @@ func (m mark) missing(p *host.Peer) (n, example int) {
 	return n - (p.App.Dropped() - m.dropped), example
 }
 
-// Play simulates one seed: it draws a network, faults and traffic. After the faults, Play heals the
-// network, and all later messages must arrive in time. The argument `trace` may be nil.
+// Play simulates one seed: it draws a network, faults and traffic. Then it repairs the network,
+// and all later messages must arrive in time. The argument `trace` may be nil.
 func Play(seed uint64, trace io.Writer) Report {
 	e := net.NewEngine(seed, trace)
 	p := drawPlan(e.Fork(), seed)
@@ -116,7 +116,7 @@ func newSwarm(e *net.Engine, p *plan) *swarm {
 	s := &swarm{Fabric: NewFabric(e, p.spec), plan: p}
 	if p.early {
 		for _, h := range s.Hosts {
-			h.WakeEarly(rand.New(rand.NewPCG(uint64(h.Index), earlySeed))) // of its own: nothing else is drawn anew
+			h.WakeEarly(rand.New(rand.NewPCG(uint64(h.Index), earlySeed))) // a separate generator, so that all other draws stay the same
 		}
 	}
 	s.ground.Infest(p.foes)
@@ -246,8 +246,8 @@ func (s *swarm) tellLiar() {
 }
 
 // trickle offers a message to every connection at intervals, unless trickleMost messages are in
-// flight. Frames that a crashed program left incomplete do not count, because only new messages
-// reveal the crash.
+// flight. Incomplete frames of a crashed program do not count, because only new messages reveal
+// the crash.
 func (s *swarm) trickle(until time.Duration) {
 	for _, p := range s.Peers() {
 		if p.App.Sending() < trickleMost {

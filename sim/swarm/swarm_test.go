@@ -11,13 +11,13 @@ import (
 	"github.com/srdtun/srdtun/sim/swarm"
 )
 
-// Seeds played by default, and with -short for the race detector. All others are played
-// without it (make soak). SRDSIM_SEEDS=n plays n.
+// These are the numbers of seeds that run by default, and with -short, for the race detector.
+// `make soak` runs more seeds. SRDSIM_SEEDS=n runs n seeds.
 const (
 	seedsDefault = 100
 	seedsShort   = 40
-	// seedGroups is how many tests the seeds are dealt to, so that all
-	// processors have something to do.
+	// seedGroups is the number of parallel tests over which the seeds are divided, so that all
+	// processors are used.
 	seedGroups = 4
 )
 
@@ -35,8 +35,9 @@ func seeds(t *testing.T) int {
 	return seedsDefault
 }
 
-// For any drawn network, faults and traffic, nothing arrives twice or wrong. No nonce is
-// used again, and all bounds hold. After all is healed, all messages arrive.
+// For any drawn network, faults and traffic, no message arrives twice or with wrong content,
+// no nonce is used twice, and all bounds hold. After all faults have ended, all messages
+// arrive.
 func TestSwarm(t *testing.T) {
 	n := seeds(t)
 	for g := range seedGroups {
@@ -51,8 +52,8 @@ func TestSwarm(t *testing.T) {
 	}
 }
 
-// Further seeds on which something broke, and what. None is here for its speed: Speeds judges
-// that of all seeds together.
+// These seeds once failed, for the reasons given. Slow seeds are not listed: Speeds judges
+// the speed of all seeds together.
 var found = map[uint64]string{
 	503:   "acknowledgements kept to one path, which had failed in their direction",
 	1044:  "paths with packets in flight were given up with another, which was slow",
@@ -91,7 +92,8 @@ func TestSeedsThatFailed(t *testing.T) {
 	}
 }
 
-// The swarm reaches its targets: its seeds deliver, give up, restart and rekey.
+// The seeds cover the cases that the swarm is meant to test: messages are delivered and given
+// up, programs restart, and keys are renewed.
 func TestSwarmReachesWhatItTests(t *testing.T) {
 	var delivered, expired int
 	kinds := map[string]int{}
@@ -107,7 +109,7 @@ func TestSwarmReachesWhatItTests(t *testing.T) {
 	}
 }
 
-// The same seed is the same run, bit by bit, and another seed is not.
+// The same seed gives exactly the same run, and another seed another one.
 func TestSameSeedSameRun(t *testing.T) {
 	hashes := map[uint64]uint64{}
 	for seed := range uint64(12) {
@@ -122,7 +124,7 @@ func TestSameSeedSameRun(t *testing.T) {
 	}
 }
 
-// The number of processors, and of seeds played at once, changes nothing.
+// A run does not depend on the number of processors, or of seeds that run at the same time.
 func TestSameRunOnAnyProcessors(t *testing.T) {
 	const seeds = 8
 	var alone, together [seeds]swarm.Report
@@ -143,7 +145,7 @@ func TestSameRunOnAnyProcessors(t *testing.T) {
 	}
 }
 
-// A trace changes nothing.
+// Writing a trace does not change a run.
 func TestTraceChangesNothing(t *testing.T) {
 	var w counter
 	with, without := swarm.Play(7, &w), swarm.Play(7, nil)

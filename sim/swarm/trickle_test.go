@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// A program was killed while the other end was reassembling its frames. It says nothing
-// after its restart. Only packets to it reveal the restart, so those frames must not keep
-// the swarm from sending.
+// A program was killed while the other end was reassembling its frames, and sends no
+// packets after its restart. Only packets to it reveal the restart, so those incomplete
+// frames must not keep the swarm from sending.
 func TestTrickleToProgramThatWasKilled(t *testing.T) {
 	f := twoHosts(1, 1, clean, func(s *FabricSpec) {
 		s.Passive[1] = true
@@ -37,13 +37,13 @@ func TestTrickleToProgramThatWasKilled(t *testing.T) {
 	}
 }
 
-// halfPut is an App with half reassembled frames.
+// halfPut is an App with incomplete frames.
 type halfPut struct{ host.App }
 
 func (a halfPut) Open() int { return trickleMost + a.App.Open() }
 
-// A sender of a little all the time, as in a call, notices silence as soon as others. Here
-// the peer was restarted.
+// A sender that always sends a little data, as in a voice call, detects a restart of the
+// peer as soon as other senders.
 func TestRestartIsNoticedByThinTraffic(t *testing.T) {
 	for _, delay := range []time.Duration{time.Millisecond / 2, 20 * time.Millisecond} {
 		for _, every := range []time.Duration{5 * time.Millisecond, 20 * time.Millisecond} {
@@ -59,7 +59,7 @@ func TestRestartIsNoticedByThinTraffic(t *testing.T) {
 				f.say(0, 1)
 				f.pass(t, every, nil)
 			}
-			// Doubt begins after 500 ms, at the next tail probe, and a handshake takes a
+			// After 500 ms of silence a handshake begins at the next tail probe, and it takes a
 			// round trip.
 			if d := f.Engine.Since() - from; d > time.Second {
 				t.Errorf("round trips of %v, a message every %v: noticed after %v", 4*delay, every, d)

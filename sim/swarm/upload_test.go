@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/cc"
 )
 
-// A receiver of as much as the link carries may send as much as well. The queue on the way
-// back does not count as a queue of its own packets.
+// A host that receives data at the full rate of the link can also send at the full rate.
+// The queue on the return path does not count as a queue of its own packets.
 func TestUploadBesideDownload(t *testing.T) {
 	const rate = 50 * mbit
 	for _, spines := range []int{1, 4} {
