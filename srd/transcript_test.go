@@ -18,12 +18,12 @@ import (
 // TestTranscripts -rewrite writes them again, and their diff shows the effect of the change.
 // Their commands are
 //
-//	new paths=N               N paths whose round trips took a millisecond
+//	new paths=N               N paths with measured round trips of a millisecond
 //	send messages=N path=P    the application has N messages, the policy prefers path P
-//	train messages=N path=P   the same, and all leave at once
+//	train messages=N path=P   the same, and all are sent as one train
 //	ack path=P packets=(…)    the peer has received these packets of path P
-//	wait TIME                 nothing comes from the peer
-//	paths                     what the Conn thinks of each path
+//	wait TIME                 TIME passes without a packet from the peer
+//	paths                     show the state of each path
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/loss", func(t *testing.T, file string) {
 		tr := &transcript{}

@@ -3,7 +3,7 @@
 // endpoints encrypt and authenticate their packets.
 //
 //	go run . serve KEY             prints KEY@ADDR; KEY is the client's
-//	go run . ask KEY@ADDR          asks the server's health service
+//	go run . ask KEY@ADDR          calls the server's health service
 //	go run . key                   makes the client's key, in the file client.key
 package main
 

@@ -2,10 +2,10 @@
 // adversaries and traffic. The audit checks invariants at every step. After all faults have
 // ended, the simulation requires progress.
 //
-//	plan.go      the plan that a seed draws; hostile.go: its adversaries
-//	strict.go    networks so good that more is demanded
+//	plan.go      the plan of a seed; hostile.go: its adversaries
+//	strict.go    networks with no or few faults, with stricter requirements
 //	siege.go     a good network full of adversaries; filter.go: one that drops handshakes
 //	fabric.go    the network; fault.go: its faults and their times
-//	swarm.go     the course of a seed; settle.go: its end
-//	race.go      how fast a seed is; speed.go: all of them, beside recorded ones
+//	swarm.go     the phases of a run; settle.go: its end
+//	race.go      the speed with one seed; speed.go: compares all speeds with recorded ones
 package swarm

@@ -78,7 +78,7 @@
 //
 //	3 0  the bytes were read, or are not wanted
 //	3 1  the offer is unknown here
-//	4 0  is the offer still known?
+//	4 0  a probe: is the offer still known?
 //
 // The frame 5 0 has an epoch after the two bytes. It announces that ordered messages with
 // numbers below its immediate data will not be sent any more.

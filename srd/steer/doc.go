@@ -1,7 +1,7 @@
 // Package steer has the path policies, which choose the path of each train. A policy is pure: it
 // has fixed tables and a seed, and no clock.
 //
-//	spray          every train any path, by queue            SRD (IEEE Micro 2020)
+//	spray          any path for each train, by queue         SRD (IEEE Micro 2020)
 //	ecmp           path by hash of the flow                  RFC 2992
 //	wcmp           the same, by configured weights           Zhou, EuroSys 2014
 //	letflow        random path for each flowlet              Vanini, NSDI 2017, section 3
