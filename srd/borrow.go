@@ -21,7 +21,7 @@ type borrowed struct {
 // zero value of loans copies every payload at once.
 type loans struct {
 	wanted bool       // payloads of Shared owners are lent; others are copied at once
-	lent   []borrowed // in the order of their positions in the buffer
+	lent   []borrowed // lent payloads, in the order of their positions in the buffer
 	lender Owner      // owner of the last entry
 }
 

@@ -52,7 +52,7 @@ type calls struct {
 	regular *attempt // nil: none
 	hurried *attempt // nil: none
 
-	hurry mono.Time // when the hurried attempt goes out
+	hurry mono.Time // when the hurried attempt is sent
 	to    *Tuple    // its destination; nil: none is planned
 	spent bool      // the one hurried attempt of the regular attempt was planned
 

@@ -30,7 +30,7 @@ type choice struct {
 	paths    *slots
 	recovery *flight
 
-	eligible steer.Set     // for new data, as of the last choice
+	eligible steer.Set     // eligible paths for new data, as of the last choice
 	picked   steer.Set     // scratch: the set for a policy
 	spare    steer.Set     // likewise, for when no path is eligible
 	queue    time.Duration // smoothed delay of packets on eligible paths (waited)

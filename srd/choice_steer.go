@@ -15,13 +15,13 @@ type steering struct {
 	placed  steer.Placed
 	doubled steer.Doubled
 
-	source    Source        // of the train being built, if the policy needs trains of one flow
+	source    Source        // source of the train being built, if the policy needs trains of one flow
 	ahead     steer.Context // context in which the policy chose the train's path
 	wantsCopy bool          // a message of that train wants a copy
 	copies    copies
 
 	gauge   steer.Gauge   // measures the peer's paths to this end
-	arrival steer.Arrival // of the packet being handled
+	arrival steer.Arrival // time stamp and metric of the packet being handled
 }
 
 // copies is a range of messages that were sent on one path. If the policy wants second

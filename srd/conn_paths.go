@@ -15,7 +15,7 @@ type PathInfo struct {
 	Slot     uint16
 	Tuple    Tuple
 	State    PathState
-	RTT      time.Duration // smoothed
+	RTT      time.Duration // smoothed round trip
 	Base     time.Duration
 	MTU      int       // UDP payload bytes
 	Seen     mono.Time // last packet from the peer on it

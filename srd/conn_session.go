@@ -169,7 +169,7 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 // Session describes the keys in use, for display.
 type Session struct {
 	Ready     bool
-	Since     mono.Time // of the newest handshake
+	Since     mono.Time // time of the newest handshake
 	Cipher    handshake.Cipher
 	Initiator bool
 	// Features are the formats that the peer's layer above can read, as stated in the

@@ -18,7 +18,7 @@ type Copies struct{ v []copying }
 type copying struct {
 	to       Filling
 	dst, src []byte
-	last     bool // of a run of entries with the same buffer, which share one Fill
+	last     bool // the last of successive entries with the same buffer, which share one Fill
 }
 
 // copyLater is the smallest payload in bytes that gets an entry in Copies. One read returns

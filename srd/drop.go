@@ -14,7 +14,7 @@ const (
 	DropPathLimit                // no slot for a path on a proven tuple: the tuple waits
 	DropCandidateLimit           // packet on an unproven tuple, while too many others are in the table
 	DropUnproven                 // not sent: above the anti-amplification limit of an unproven address
-	DropChallenge                // challenge without a response: too many at once
+	DropChallenge                // challenge that gets no response, because too many arrived at once
 	DropAckInvalid               // acknowledgement of a packet that was never sent
 	DropSessionOld               // packet of an expired session
 	DropHandshakeReplay          // initiation not newer than the last

@@ -22,7 +22,7 @@ const (
 	EndUnknownType                // not a packet of this protocol version
 	EndBadMAC                     // handshake packet not meant for us
 	EndUnderLoad                  // handshake without a cookie while under load
-	EndBadInit                    // initiation that does not decrypt
+	EndBadInit                    // initiation that cannot be decrypted
 	EndUnknownPeer                // initiation with the static key of no peer of ours
 	EndNoIndex                    // receiver index not in use
 	EndSourceLimit                // under load, more handshakes from one address than its share

@@ -16,7 +16,7 @@ func TestScriptAcknowledgedPathIsGone(t *testing.T) {
 		v := s.send(3, 1)
 		s.c.paths.freePath(s.c.paths.table[1]) // as if its address had been removed
 		s.ack(got(1, v[0].pn, v[1].pn))
-		s.arrive(0, BasePacket, repeated(1, 7, wire.KindResponse)) // to a challenge on the freed path
+		s.arrive(0, BasePacket, repeated(1, 7, wire.KindResponse)) // a response to a challenge on the freed path
 		s.wantEnded(false)
 		s.wantSound(t)
 		// Another path has the slot now, and a late acknowledgement refers to the path that had

@@ -70,10 +70,10 @@ func (r *request) lot() uint64 {
 
 // share limits the initiations, or the responses, from known addresses.
 type share struct {
-	open    limiter // for packets without a cookie, from all addresses
+	open    limiter // limits packets without a cookie, from all addresses
 	work    limiter
-	each    throttle // by source address, or by attempt
-	chances throttle // by packet
+	each    throttle // limits each source address, or each attempt
+	chances throttle // limits packets that exceed `each`, by lot()
 }
 
 // guard divides the processor time for handshakes among the senders. It is not safe for
@@ -81,7 +81,7 @@ type share struct {
 type guard struct {
 	initiations, responses share
 	others                 limiter
-	sources                throttle // for packets from all other addresses
+	sources                throttle // limits packets from each of all other addresses
 	cookies                throttle // cookie replies to known addresses, by packet
 	askers, strangers      throttle // cookie replies to others, by address and by packet
 }

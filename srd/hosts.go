@@ -32,10 +32,10 @@ const (
 	// ackPart: an acknowledgement may always wait for a quarter of the configured
 	// granularity, or for an eighth of a round trip if that is longer.
 	ackPart = 4
-	// trainPart: one train is as long as the data of a tenth of the configured granularity at
-	// the pacing rate. With the granularity of an ordinary process (mono.Granularity), a train
-	// has 4 packets at 400 Mbit/s and 42 packets at 5 Gbit/s. A longer train makes a queue on
-	// its path. Shorter trains need more system calls, and more wake-ups of the peer.
+	// trainPart: one train has as many bytes as the pacing rate allows in 1/trainPart of the
+	// configured granularity. With the granularity of an ordinary process (mono.Granularity),
+	// a train has 4 packets at 400 Mbit/s and 42 packets at 5 Gbit/s. A longer train makes a
+	// queue on its path. Shorter trains need more system calls, and more wake-ups of the peer.
 	trainPart = 10
 	// burstPart: as many bytes as the pacing rate allows in half the configured granularity
 	// may leave at once, because the driver's timers are no finer.
@@ -57,7 +57,7 @@ type hosts struct {
 	peer    time.Duration // lateness that the peer reported; mono.Granularity before the first report
 	at      mono.Time     // when the peer last got a report; 0: never
 
-	mean, deviation time.Duration // of the host delay per round trip
+	mean, deviation time.Duration // mean and deviation of the host delay in a round trip
 
 	wrong   time.Duration // number of recent wrong verdicts: each makes timeouts longer by one deviation
 	wrongAt mono.Time     // when a wrong verdict was last added or removed

@@ -12,7 +12,7 @@ import (
 // spoke is a peer of a hub: the connection of the peer, and the hub's connection to it.
 type spoke struct {
 	own, hub *host
-	from     srd.Tuple // of the spoke, as the hub sees it
+	from     srd.Tuple // tuple of the spoke at the hub
 }
 
 // newHub returns n spokes of one hub that has just started.

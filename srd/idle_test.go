@@ -20,7 +20,7 @@ func live() int {
 // Bounds on the memory of a connection, in bytes: a hub may have a thousand.
 const (
 	mostUnconnected = 8 << 10
-	mostIdle        = 56 << 10 // with a session and 32 validated paths
+	mostIdle        = 56 << 10 // a connection with a session and 32 validated paths
 	mostRested      = 36 << 10 // the same, after minutes without traffic
 )
 

@@ -76,7 +76,7 @@ type link struct {
 	dup   float64
 	swap  float64 // chance of an extra delay of up to a millisecond
 	flip  float64 // chance of a corrupted bit
-	dead  [2]bool // by direction
+	dead  [2]bool // whether each direction has failed
 	free  [2]mono.Time
 	last  [2]mono.Time // arrival of the previous packet, if delays vary
 	sent  [2]int
@@ -90,11 +90,11 @@ type host struct {
 	end      *srd.Endpoint
 	conn     *srd.Conn
 	index    map[uint32]*entry
-	where    srd.AddressSet   // of the peer
-	life     time.Duration    // of keys, from the next start on; 0: the default
+	where    srd.AddressSet   // known addresses of the peer
+	life     time.Duration    // life of keys, from the next start on; 0: the default
 	speaks   uint32           // its protocol, from the next start on
 	features uint8            // features that it announces, from the next start on
-	offers   handshake.Offers // from the next start on; 0: AES-256-GCM
+	offers   handshake.Offers // offered ciphers, from the next start on; 0: AES-256-GCM
 	train    *srd.Train
 	wake     mono.Time
 	stopped  mono.Time // its process is not scheduled before then
@@ -117,7 +117,7 @@ type source struct {
 	open  int
 	flow  uint64                   // number of flows that take turns; 0: one
 	tell  bool                     // whether Waiting returns the number of waiting bytes
-	class func(n uint64) srd.Class // of message n; nil: Stream
+	class func(n uint64) srd.Class // class of message n; nil: Stream
 }
 
 func (s *source) Done(srd.Status) { s.open-- }

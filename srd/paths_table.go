@@ -23,7 +23,7 @@ type slots struct {
 
 // slotSource is the source of the packets in one of the peer's path slots.
 type slotSource struct {
-	tuple  Tuple  // of the last packet
+	tuple  Tuple  // tuple of the last packet
 	path   *path  // our own path on tuple, if any
 	looked uint32 // value of paths.opened when no path was found on the tuple
 	was    uint16 // slot of our path on the previous tuple, plus one; 0: none

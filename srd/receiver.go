@@ -30,7 +30,7 @@ type inPath struct {
 	reported [2]uint64  // highest packet number in the last acknowledgement and in the one before, each plus one
 	at       mono.Time  // when the packet with the highest number arrived
 	ce       uint32     // number of packets with a Congestion Experienced mark
-	queued   bool       // on receiver.pending
+	queued   bool       // the path is in receiver.pending
 	oneWay   rtt.OneWay // delay of the peer's acknowledgements on this path
 }
 

@@ -13,7 +13,7 @@ import (
 // has one address. The number of source ports is half the size of the path table.
 type uplinks struct {
 	p     *pair
-	addrs [2]netip.Addr // of side 0
+	addrs [2]netip.Addr // addresses of side 0
 	gone  map[netip.Addr]bool
 }
 

@@ -11,7 +11,7 @@ import (
 // each host.
 type Ground struct {
 	Engine *net.Engine
-	Places []*Place // by host
+	Places []*Place // place of each host
 	// Addr maps an IPv4 address to the corresponding address of the simulated network, which may be
 	// IPv6.
 	Addr func(netip.Addr) netip.Addr

@@ -75,10 +75,10 @@ type end struct {
 	place *Place // place of h
 	p     *liar.Peer
 
-	link     *net.Link // to it
+	link     *net.Link // link to the host
 	sessions []*liar.Session
 	book     liar.Book
-	seen     []netip.AddrPort // of the host
+	seen     []netip.AddrPort // addresses from which the host's packets arrived
 	secrets  []liar.Secret
 	number   uint64 // number of its next message
 	seq      uint32 // sequence number of its next frame

@@ -19,7 +19,7 @@ type Audit struct {
 	streams []*Stream
 	tunnels []*Tunnel
 	nonces  map[nonce]uint64
-	keys    map[nonce]*key            // by host and index, with slot 0
+	keys    map[nonce]*key            // keys by host and receiver index, with slot 0
 	taken   map[nonce]map[uint64]bool // packet numbers of the packets that were decrypted and accepted
 	recent  map[path]*[recentKept]uint64
 }

@@ -46,7 +46,7 @@ type Config struct {
 	KeyPackets uint64
 	HeldBytes  int    // memory of a tunnel's reassembler; 0: order.DefaultHeldBytes
 	QueueBytes int    // limit of a tunnel's queue; 0: queue.DefaultLimitBytes
-	Policy     string // of all its connections; "" is spray
+	Policy     string // path policy of all its connections; "" is spray
 	// With Tells set, applications report to the connection whether they have data to send, as the
 	// daemon does. Without these reports, a connection never detects that it is idle.
 	Tells bool

@@ -13,7 +13,7 @@ const (
 	HeaderIPv4 = 20
 	HeaderIPv6 = 40
 	HeaderUDP  = 8
-	headerTCP  = 32 // with the timestamp option
+	headerTCP  = 32 // TCP header with the timestamp option
 	// framing is the number of bytes that Ethernet adds to an IP packet on the wire: header,
 	// check sequence, preamble and gap.
 	framing = 38

@@ -9,7 +9,7 @@ import (
 // the five-tuple selects one, as in ECMP. Packets with the same 4-tuple therefore stay in order.
 type Switch struct {
 	Seed    uint64 // seed of the hash; changing it simulates a route change
-	Default []Node // for addresses without a route
+	Default []Node // next hops for addresses without a route
 	// Choose returns the next hop of a packet, in place of the hash; nil: the hash.
 	Choose func(p *Packet, next []Node) Node
 
@@ -17,7 +17,7 @@ type Switch struct {
 
 	engine *Engine
 	noun   Noun
-	routes [][]Node // by the number of the address; nil: none
+	routes [][]Node // next hops by the number of the address; nil: none
 }
 
 // NewSwitch returns a switch without routes.

@@ -25,7 +25,7 @@ const (
 	Rebind                       // a host's address translator loses its mappings
 	Pause                        // a host's program is suspended
 	Restart                      // a host's program is killed and started again
-	CrashLoop                    // again and again
+	CrashLoop                    // a host's program is killed and started again and again
 	ClockStep                    // a host's wall clock jumps
 	Detour                       // a cable becomes longer
 	Brownout                     // one direction of a cable becomes slower

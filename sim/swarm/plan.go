@@ -28,7 +28,7 @@ const (
 	mbit         = 125e3 // bytes per second
 	// floorMTU is the smallest MTU of a path: srd.BasePacket with the headers of IPv6 and UDP.
 	floorMTU = srd.BasePacket + net.HeaderIPv6 + net.HeaderUDP
-	mostUDP  = 1500 - net.HeaderUDP // with the IP header
+	mostUDP  = 1500 - net.HeaderUDP // largest UDP payload and IP header, in bytes
 )
 
 // plan holds the parameters that a seed draws: network, faults, adversaries and traffic.

@@ -52,7 +52,7 @@ func (p *plan) besiege() {
 
 // siege records which messages were offered at each interval of a siege.
 type siege struct {
-	offered []int // by peer
+	offered []int // number of offered messages, for each connection
 	ticks   [][]int
 }
 

@@ -43,7 +43,7 @@ const (
 // Report is the result of the simulation of one seed.
 type Report struct {
 	Seed    uint64
-	Hash    uint64 // of all events
+	Hash    uint64 // digest of all events
 	Events  uint64
 	Virtual time.Duration
 	Kind    string
@@ -69,7 +69,7 @@ func (r Report) String() string {
 type swarm struct {
 	*Fabric
 	plan *plan
-	last []mark    // by peer
+	last []mark    // last batch of each connection
 	liar *foe.Liar // nil: none
 
 	siege siege

@@ -25,7 +25,7 @@ type bottleneck struct {
 	there     mono.Time // arrival of the latest packet
 	back      mono.Time // arrival of the latest acknowledgement
 	next      mono.Time // when the pacer allows the next packet
-	flight    []flight  // in order of arrival
+	flight    []flight  // groups of packets in flight, in order of arrival
 	path      rtt.Estimator
 	inflight  int
 	lost      int // lost packets since the last one that arrived

@@ -216,7 +216,7 @@ func ExampleEndpoint_Write() {
 	memory := []byte("0123456789")
 	region, _ := owner.Register(writer.PublicKey(), memory, ep.AccessWrite)
 	defer region.Close()
-	owner.PostReceive(nil, 0) // for the immediate data
+	owner.PostReceive(nil, 0) // a receive for the immediate data
 
 	h := to(writer, owner)
 	writer.Write(ctx, h, region.Remote(4), []byte("abc"), ep.SendOptions{Immediate: 1, HasImmediate: true})
@@ -224,7 +224,7 @@ func ExampleEndpoint_Write() {
 	owner.Receives().Wait(ctx, c[:])
 	fmt.Println(string(memory), c[0].Bytes, "bytes written")
 
-	writer.Sends().Wait(ctx, c[:]) // of the write
+	writer.Sends().Wait(ctx, c[:]) // waits for the completion of the write
 	writer.Write(ctx, h, region.Remote(8), []byte("abc"), ep.SendOptions{})
 	writer.Sends().Wait(ctx, c[:])
 	fmt.Println(c[0].Err())

@@ -25,7 +25,7 @@ const (
 type Completion struct {
 	Op      Op
 	Status  Status
-	Context uint64 // as in SendOptions or PostReceive
+	Context uint64 // number from SendOptions or PostReceive
 	// Handle is the destination of a request. For a receive, Handle is nil.
 	Handle *Handle
 	// From is the sender of a received message or write.

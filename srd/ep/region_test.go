@@ -89,7 +89,7 @@ func TestManyWritesAndReads(t *testing.T) {
 			t.Fatal(c.Err())
 		}
 	}
-	b.Stats() // as above
+	b.Stats() // its lock is for the race detector, as above
 	if !bytes.Equal(memory[:n*size], data) || !bytes.Equal(back, data) {
 		t.Error("the bytes differ")
 	}

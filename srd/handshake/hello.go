@@ -60,8 +60,8 @@ type answer struct {
 	incarnation uint64
 	cipher      Cipher
 	index       uint32 // repeats the sender index of the header, which is authenticated only here
-	protocol    uint32 // as in Hello
-	features    uint8  // as in Hello
+	protocol    uint32 // protocol of the responder, as in Hello
+	features    uint8  // features of the responder, as in Hello
 }
 
 // appendTo appends the wire form of the answer, which has answerSize bytes.

@@ -30,8 +30,8 @@ type Result struct {
 	Hello     Hello
 	Cipher    Cipher
 	Initiator bool
-	Send      Keys // to seal our packets
-	Recv      Keys // to open the peer's packets
+	Send      Keys // keys that seal our packets
+	Recv      Keys // keys that open the peer's packets
 }
 
 // Keys holds the key and the IV of one direction.

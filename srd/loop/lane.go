@@ -17,7 +17,7 @@ const trainAge = 2 * time.Second
 type outgoing struct {
 	train  *srd.Train
 	lane   *lane
-	number uint64 // in the lane
+	number uint64 // position in the order of the lane's trains
 	built  mono.Time
 	recall uint32 // number of calls of Peer.Recall before the train was built
 }

@@ -89,7 +89,7 @@ type Loop struct {
 	floods  *floods
 	workers []*worker
 	turn    atomic.Uint32 // number of assigned peers: peers are assigned to the workers in turn
-	outs    sync.Pool     // of *outgoing
+	outs    sync.Pool     // trains for reuse, as *outgoing
 
 	Sends udp.SendStats
 	Recvs udp.RecvStats

@@ -76,7 +76,7 @@ func TestShortSlicesUnderEachPolicy(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			runtime.LockOSThread() // and the thread ends with the goroutine
+			runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 			policy.Size = unix.SizeofSchedAttr
 			if unix.SchedSetAttr(0, &policy, 0) != nil {
 				return // no permission
@@ -139,7 +139,7 @@ func TestPreemptionEndsASlice(t *testing.T) {
 	ready, done := make(chan struct{}), make(chan struct{})
 	go func() { // needs the processor all the time
 		defer close(done)
-		runtime.LockOSThread() // and the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 		_ = unix.SchedSetaffinity(0, &one)
 		close(ready)
 		for !over.Load() {

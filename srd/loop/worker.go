@@ -58,7 +58,7 @@ type worker struct {
 	timers  timers
 
 	recv    *udp.Receiver
-	sender  *udp.Sender                      // for replies that belong to no peer
+	sender  *udp.Sender                      // sends replies that belong to no peer
 	socks   atomic.Pointer[map[int32]uint16] // index of each socket, by descriptor; replaced when the bank opens more sockets
 	singles []int                            // number of recent single packets at each socket, up to socketPackets
 	inputs  map[int32]Input
@@ -66,7 +66,7 @@ type worker struct {
 	again   []*Peer // those peers in touched that have more to send
 	mark    func(*Peer, bool)
 	urgent  mono.Time // when an input last had an urgent packet
-	began   mono.Time // start of the current slice, of urgent rounds
+	began   mono.Time // start of the current scheduler slice, in urgent rounds
 	resumed mono.Time // last resumption of the process that catchUp has handled
 	stale   bool      // received packets waited during the stop
 	read    mono.Time // time before the last reading of the sockets

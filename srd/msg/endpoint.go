@@ -23,7 +23,7 @@ type Endpoint struct {
 	sends    *Queue
 	receives *Queue
 	slots    chan struct{} // a token for each receive until its completion is polled
-	scratch  sync.Pool     // of *[]byte: frames to send
+	scratch  sync.Pool     // buffers of frames to send, as *[]byte
 	wg       sync.WaitGroup
 	stop     chan struct{} // closed by Close
 	readFor  time.Duration // readForMost
@@ -38,8 +38,8 @@ type Endpoint struct {
 	offers  map[uint32]*offer
 	number  uint32 // number of the newest offer
 	timer   *time.Timer
-	spare   []*message   // for reuse
-	idle    []*receive   // for reuse
+	spare   []*message   // unused messages, for reuse
+	idle    []*receive   // unused receives, for reuse
 	started []*ep.Handle // handles with requests that wait for the method unlock()
 }
 
@@ -67,7 +67,7 @@ const spareMost = 256
 // pair is an endpoint's record of a peer. Endpoint.mu protects its fields.
 type pair struct {
 	key  ep.PublicKey
-	back *ep.Handle // for reads and answers; nil: not needed yet
+	back *ep.Handle // handle for reads and answers; nil: not needed yet
 
 	out    orderOut
 	opened chan struct{} // has a token when out has room again

@@ -14,7 +14,7 @@ type fluid struct {
 	rate []float64   // packets a second, for each link
 	free []mono.Time // when the link's queue is empty
 	sent []int
-	acks []fluidAck // in order of arrival within each link, not sorted
+	acks []fluidAck // in order of arrival for each link, not sorted
 	base time.Duration
 }
 

@@ -18,7 +18,7 @@ import (
 // the two hosts need not agree, because their difference cancels in the subtraction of the
 // minimum.
 type Gauge struct {
-	paths   []gaugePath // by the sender's path number
+	paths   []gaugePath // state of each path, by the sender's path number
 	known   Set
 	changed Set    // paths whose metric differs from the reported one
 	said    uint32 // number of reports so far
@@ -32,7 +32,7 @@ type gaugePath struct {
 	aged
 	said   uint8
 	oneWay rtt.OneWay
-	queue  float32 // in us, smoothed
+	queue  float32 // smoothed queueing delay in us
 	marks  float32 // share of marked packets, smoothed
 }
 

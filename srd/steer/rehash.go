@@ -37,7 +37,7 @@ type Rehash struct {
 
 // rounds counts a path's consecutive congested round trips.
 type rounds struct {
-	end          mono.Time // of the current round; 0: none yet
+	end          mono.Time // end of the current round; 0: none yet
 	seen, marked uint32    // samples in the current round
 	bad          uint32    // congested rounds in a row
 	all          uint32    // number of rounds so far

@@ -10,7 +10,7 @@ const MaxClasses = 16
 
 // classes holds the weight of each path, by its class.
 type classes struct {
-	weights []int // by class; other classes have weight 1
+	weights []int // configured weights by class; other classes have weight 1
 	of      [MaxPaths]uint8
 }
 

@@ -44,7 +44,7 @@ type Streams struct {
 	backlog chan *conn
 	closed  chan struct{}
 	wg      sync.WaitGroup
-	frames  sync.Pool // of *[]byte
+	frames  sync.Pool // buffers of frames, as *[]byte
 
 	bad atomic.Uint64
 

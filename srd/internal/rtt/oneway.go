@@ -17,7 +17,7 @@ const OneWayWindow = 10 * time.Second
 // 3.4). The zero value of OneWay is ready for use. A OneWay is not safe for concurrent
 // use.
 type OneWay struct {
-	least [2]uint32 // of the present and the previous window, in microseconds modulo 2^32
+	least [2]uint32 // minima of the present and the previous window, in microseconds modulo 2^32
 	from  mono.Time // beginning of the present window; 0: there was no packet
 }
 
