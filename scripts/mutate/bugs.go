@@ -103,7 +103,7 @@ var bugs = []bug{
 	{"a candidate is never challenged", "srd/paths_candidate.go", "	if k == nil {\n		return false\n	}\n	ps.packetTo", "	if k == nil || k != nil {\n		return false\n	}\n	ps.packetTo"},
 	{"a candidate's packet number is used again", "srd/paths_candidate.go", "	ps.candidatePN++\n", ""},
 	{"any answer proves a path", "srd/paths_probe.go", "q.at == 0 || q.secret != *secret ||", "q.at == 0 ||"},
-	{"where the response came from is believed", "srd/paths_proof.go", "	if p == nil && ps.listed(t) {\n		p = ps.openPath(now, t, true) // it was not needed before\n	}\n", "	if p == nil {\n		p = ps.openPath(now, t, true)\n		ps.met(now, p)\n	}\n"},
+	{"where the response came from is believed", "srd/paths_proof.go", "	if p == nil && ps.listed(t) {\n		p = ps.openPath(now, t, true) // there was no path, because it was not needed before\n	}\n", "	if p == nil {\n		p = ps.openPath(now, t, true)\n		ps.met(now, p)\n	}\n"},
 	{"a path is probed for ever", "srd/paths_probe.go", "	case now.Sub(max(ps.active, ps.lastHeard)) > idleAfter:", "	case now.Sub(max(ps.active, ps.lastHeard)) > 1000*idleAfter:"},
 	{"dormant paths do not wake", "srd/paths_probe.go", "	if ps.dormant && now.Sub(max(ps.active, ps.lastHeard)) < idleAfter {", "	if ps.dormant && len(ps.table) == 0 {"},
 	{"a path that answers stays down", "srd/paths_probe.go", "if q.echoes++; q.echoes < provenEchoes && !ps.usable.Empty() {", "if q.echoes++; q.echoes < 255 {"},
