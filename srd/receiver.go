@@ -113,12 +113,13 @@ type ackState struct {
 func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, h *hosts) {
 	if a.packets == 0 {
 		a.since = at
-		a.delay, a.latest = max(h.ackLeast(), min(rtt/8, h.ackMost())), h.ackMost()
+		a.latest = h.ackMost(rtt)
+		a.delay = max(h.ackLeast(), min(rtt/8, a.latest))
 	}
 	a.packets++
 	a.bytes += size
 	a.now = a.now || urgent || a.packets >= ackEveryPackets || a.bytes >= ackEveryBytes ||
-		now.Sub(a.last) > h.coarse
+		now.Sub(a.last) > max(h.coarse, a.delay)
 }
 
 func (a *ackState) due(now mono.Time) bool {
