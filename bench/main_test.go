@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// benchEnv makes the test program bench itself.
+// If the environment variable benchEnv is set, the test program runs as the command bench.
 const benchEnv = "SRDTUN_BENCH_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// An experiment that a signal ends leaves no namespace, and no program in one.
+// An experiment that is ended by a signal leaves no namespace, and no program in a namespace.
 func TestExperimentIsInterrupted(t *testing.T) {
 	for _, args := range []string{"plaintcp alone-20", "blackhole -bin /bin/false"} {
 		c := exec.Command(os.Args[0], strings.Fields(args)...)

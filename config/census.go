@@ -23,11 +23,11 @@ type census struct {
 	around func() Around
 }
 
-// newCensus returns a census of the peers of c. The census calls the function around() if there
-// are guest peers. The census keeps references to its peers.
+// newCensus returns a census of the peers of c. The census calls the function around() if there are
+// guest peers. The census keeps references to its peers.
 func newCensus(c *Config, around func() Around) *census {
 	s := &census{c: c, names: map[string]string{}, keys: map[Key]string{}, prefixes: map[netip.Prefix]string{}, around: around}
-	own, _ := c.Interface.PrivateKey.Public() // a configuration's key is valid
+	own, _ := c.Interface.PrivateKey.Public() // no error: the private key has been validated
 	s.roles = newRoles(c.Interface.PrivateKey, own)
 	for i := range c.Peers {
 		s.add(&c.Peers[i])
@@ -35,7 +35,7 @@ func newCensus(c *Config, around func() Around) *census {
 	return s
 }
 
-// grow allocates space for n peers, with the usual two prefixes each.
+// grow allocates space for n peers with two prefixes each, which is usual.
 func (s *census) grow(n int) {
 	s.names, s.keys, s.prefixes = grown(s.names, n), grown(s.keys, n), grown(s.prefixes, 2*n)
 }
@@ -83,8 +83,8 @@ func (s *census) add(p *Peer) {
 
 // clash is a conflict of a peer with an earlier peer or with the rest of the configuration.
 type clash struct {
-	key  string // of the peer; "": the whole peer
-	item int    // of the key's list, or allOfIt: all of its value
+	key  string // key of the peer's section; "": the whole peer
+	item int    // index in the key's list, or allOfIt for the whole value
 	why  string
 }
 

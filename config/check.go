@@ -39,7 +39,8 @@ func (d *draft) checkAddresses() {
 	}
 }
 
-// noHost returns the reason why no host can have an address, or "" if a host can.
+// noHost returns the reason why the address of the prefix cannot be that of a host, or "" if it
+// can.
 func noHost(prefix netip.Prefix) string {
 	a := prefix.Addr()
 	switch {
@@ -165,8 +166,8 @@ func (d *draft) which(i int) string {
 	return "peer " + p.PublicKey.String()
 }
 
-// checkPrefixes finds allowed IPs that two peers share. A packet goes to one peer only, and wg(8)
-// silently moves such a prefix to the later peer.
+// checkPrefixes refuses allowed IPs that two peers share, because a packet is sent to one peer
+// only. wg(8) silently moves such a prefix to the later peer.
 func (d *draft) checkPrefixes() {
 	type place struct{ peer, line int }
 	seen := map[netip.Prefix]place{}
@@ -189,10 +190,9 @@ func (d *draft) checkPrefixes() {
 	}
 }
 
-// checkOuterRoutes finds peers whose allowed IPs contain one of their endpoints as a single
-// address. Outer packets to such an endpoint would enter the tunnel again and again. Wider
-// prefixes are allowed, because another route or the user's own rules may lead the outer packets
-// out.
+// checkOuterRoutes refuses peers whose allowed IPs contain one of their own endpoints as a single
+// address. Outer packets to such an endpoint would enter the tunnel in a loop. Wider prefixes are
+// allowed, because another route or the user's own rules may lead the outer packets out.
 func (d *draft) checkOuterRoutes() {
 	for i := range d.cfg.Peers {
 		if j, loops := loopsBack(&d.cfg.Interface, &d.cfg.Peers[i]); loops {

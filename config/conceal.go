@@ -12,10 +12,9 @@ import (
 
 // Conceal returns the text of a configuration without secrets, for readers who must not see them.
 // The text may be invalid, and a mistake in it may have put a secret anywhere. Conceal therefore
-// does not rely on a list of keys with secret values. Conceal shows a whole line only if its key
-// and the form of its value are harmless. For any other line, Conceal shows at most the key.
-// Conceal leaves out comments. Conceal keeps the number of lines, because messages refer to line
-// numbers.
+// does not rely on a list of keys with secret values. It shows a whole line only if the key and the
+// form of the value are harmless. Of any other line, it shows at most the key. It leaves out
+// comments, but keeps the number of lines, because messages refer to line numbers.
 func Conceal(text string, k Known) (shown string, words []string) {
 	c := concealer{known: k}
 	var b strings.Builder
@@ -35,8 +34,8 @@ func Conceal(text string, k Known) (shown string, words []string) {
 
 // The functions of Known recognise harmless words that look like secrets.
 type Known struct {
-	Public  func(key string) bool  // the text is a public key
-	Program func(name string) bool // the text is a program, and may begin a command
+	Public  func(key string) bool  // reports whether a key is known to be a public key
+	Program func(name string) bool // reports whether a name is that of a program that may begin a command
 }
 
 // concealer holds the state of Conceal from one line to the next.
@@ -55,7 +54,8 @@ type concealer struct {
 }
 
 // inString reports whether the line begins within a multi-line string, and updates quotes for the
-// next line. inString also counts quotes in comments and other strings, which can only hide more.
+// next line. It also counts quotes in comments and in other strings, which can only have the effect
+// that more lines are hidden.
 func (c *concealer) inString(line string) (in bool) {
 	in = c.quotes != ""
 	for {
@@ -87,7 +87,7 @@ func firstOf(s, a, b string) int {
 }
 
 var (
-	// headerLine and keyLine match the lines that begin a section or a pair.
+	// headerLine matches the header of a section. keyLine matches a line with a key.
 	headerLine = regexp.MustCompile(`^\[{1,2}[ \t]*([a-z]+)[ \t]*\]{1,2}[ \t]*(?:#.*)?$`)
 	keyLine    = regexp.MustCompile(`^(?:([a-z]+)\.)?([A-Za-z_-]+)[ \t]*=[ \t]*(.*)$`)
 )
@@ -174,7 +174,7 @@ func (c *concealer) goOn(text string) string {
 		return c.hide(text)
 	}
 	elements, end, ok := scanElements(text)
-	// A single word in a line may belong to another list whose key was lost.
+	// A line with a single word may belong to another list, whose key was lost.
 	if !ok || !c.harmless(k, elements, false) || slices.ContainsFunc(elements, byteLike.MatchString) {
 		c.open = keySpec{}
 		return c.hide(text)
@@ -185,7 +185,7 @@ func (c *concealer) goOn(text string) string {
 	return withoutComment(text)
 }
 
-// hide replaces a text by a mark, and records the secret words of the text.
+// hide returns the text "(hidden)", and records the secret words of the hidden text.
 func (c *concealer) hide(text string) string {
 	c.words = append(c.words, secretWords(text)...)
 	return hidden
@@ -248,8 +248,8 @@ func knownSection(name string) bool {
 	return slices.ContainsFunc(schema, func(s sectionSpec) bool { return s.name == name })
 }
 
-// harmless reports whether the elements have the form of the key's values. The argument `whole`
-// means that the elements are on the same line as their key.
+// harmless reports whether the elements have a form that values of the key k usually have. The
+// argument `whole` means that the elements are on the same line as their key.
 func (c *concealer) harmless(k keySpec, elements []string, whole bool) bool {
 	for _, e := range elements {
 		if !harmlessWord(e) && !c.freeWord(k, e, whole) {
@@ -299,16 +299,16 @@ func harmlessWord(text string) bool {
 // byteLike matches a byte in decimal or hexadecimal.
 var byteLike = regexp.MustCompile(`^-?(?:[0-9]{1,3}|0x[0-9a-fA-F]{1,2})$`)
 
-// bytes reports whether the elements of a list may be the bytes of a key. Only the key weights
-// has a list of numbers.
+// bytes reports whether the elements of a list may be the bytes of a secret key. Of all
+// configuration keys only weights has a list of numbers, so a short list of weights is allowed.
 func (k keySpec) bytes(elements []string) bool {
 	return slices.ContainsFunc(elements, byteLike.MatchString) && (k.name != "weights" || len(elements) >= leastBytes)
 }
 
-// leastBytes is the length from which a list of weights may be half of a key's bytes.
+// A list of weights with at least leastBytes numbers may be half of a secret key, written as bytes.
 const leastBytes = keyBytes / 2
 
-// freeWord reports whether a text may be a name or path that a user chose.
+// freeWord reports whether a text is probably a name or a path that a user chose.
 func (c *concealer) freeWord(k keySpec, text string, whole bool) bool {
 	switch {
 	case k.name == "endpoints" || k.name == "dns":
@@ -327,25 +327,26 @@ func (c *concealer) freeWord(k keySpec, text string, whole bool) bool {
 	return false
 }
 
-// tangledRun is the length of a run of letters and digits that no user would type. Twelve characters of a base64 key have more than 64 bits.
+// A run of at least tangledRun letters and digits of mixed case is unlikely to be typed by a user.
+// Twelve characters of a base64 key have more than 64 bits.
 const tangledRun = 12
 
 // tangled reports whether a text contains a run of characters that looks random. For a path,
 // tangled() checks each part separately.
 func tangled(text string, path bool) bool { return untangled(text, path) != text }
 
-// looksDrawn reports whether a file name may be a randomly generated key.
+// looksDrawn reports whether a file name may in fact be a key.
 func looksDrawn(name string) bool {
 	_, whole := ParseSecret(name)
 	_, short := ParseSecret(name + "=")
 	return whole == nil || short == nil || !strings.HasPrefix(name, "/") && tangled(name, true)
 }
 
-// runs and pathRuns match texts that may be keys in base64 or hexadecimal.
+// runs and pathRuns match runs of characters that may be keys in base64 or hexadecimal.
 var runs, pathRuns = regexp.MustCompile(`[A-Za-z0-9+/=]+`), regexp.MustCompile(`[A-Za-z0-9+=]+`)
 
-// untangled hides random-looking runs of characters: runs of mixed case, and longer runs that may
-// be hexadecimal.
+// untangled returns the text with random-looking runs of characters hidden. These are runs of mixed
+// case, and longer runs that may be hexadecimal.
 func untangled(text string, path bool) string {
 	look := runs
 	if path {

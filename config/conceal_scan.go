@@ -9,7 +9,7 @@ import (
 type listEnd int
 
 const (
-	listNone   listEnd = iota // no list begins or ends in it
+	listNone   listEnd = iota // no list begins or ends in the line
 	listOpen                  // a list begins and continues
 	listClosed                // the list ends
 )
@@ -17,7 +17,8 @@ const (
 // element matches a string without escapes, or a bare word, and the spaces after it.
 var element = regexp.MustCompile(`^(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_.+-]+))[ \t]*`)
 
-// elements parses a key's value, as far as it is in one line: one element, or a list.
+// elements parses the part of a key's value that is on one line. The value is one element or a
+// list.
 func (k keySpec) elements(value string) (v []string, end listEnd, ok bool) {
 	if rest, list := strings.CutPrefix(value, "["); list {
 		v, end, ok = scanElements(rest)
@@ -63,7 +64,7 @@ func scanCommands(text string) (commands [][]string, whole bool) {
 	if rest = strings.TrimLeft(rest, " \t"); !strings.HasPrefix(rest, "[") {
 		argv, end, ok := scanElements(rest)
 		after := strings.TrimSpace(text)
-		if !ok { // a command in a line of a list: "[a, b],"
+		if !ok { // one command of a list on a separate line: "[a, b],"
 			inner, _, found := strings.Cut(after, "],")
 			argv, end, ok = scanElements(strings.TrimPrefix(inner, "[") + "]")
 			ok = ok && found && atEnd(strings.TrimPrefix(after, inner+"],"))

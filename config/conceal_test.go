@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// secretly has secrets wherever they may stand, $0 to $2, and words of commands.
+// secretly has secrets, $0 to $2, in all places where they may occur, and commands with ordinary
+// words.
 const secretly = `# old: private_key = "$2"
 [interface]
 name = "lab"
@@ -48,7 +49,7 @@ func secretText() (doc string, secrets []string) {
 	return strings.NewReplacer("$2", secrets[1]).Replace(doc), secrets
 }
 
-// nobody has no public key, and only the programs of the document.
+// nobody knows no public key, and as programs only those in the document.
 var nobody = Known{
 	Public:  func(string) bool { return false },
 	Program: func(name string) bool { return name == "curl" || name == "ip" || name == "logger" },
@@ -112,7 +113,8 @@ allowed_ips = [
 	}
 }
 
-// A key as an array of its bytes is hidden in each place, on one line and on several.
+// A secret key that is written as an array of bytes is hidden in each place, whether it is on one
+// line or on several.
 func TestConcealHidesBytes(t *testing.T) {
 	raw := []string{"130", "183", "14", "238", "127", "26", "80", "57", "190", "240", "126", "194", "52", "127", "6", "110", "208", "143", "93", "199", "81", "36", "71", "227", "64", "67", "0", "2", "107", "110", "84", "85"}
 	for _, section := range schema {
@@ -130,7 +132,7 @@ func TestConcealHidesBytes(t *testing.T) {
 	}
 }
 
-// Lists of harmless values stay.
+// Lists of harmless values are shown.
 func TestConcealShowsLists(t *testing.T) {
 	for _, line := range []string{
 		"weights = [1, 2, 100]", `allowed_ips = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6", "10.0.0.7", "10.0.0.8"]`,
@@ -142,7 +144,7 @@ func TestConcealShowsLists(t *testing.T) {
 	}
 }
 
-// A key in the place of the directory's name, as base64 or as its bytes.
+// A secret key may stand in place of the directory's name, as base64 or as bytes.
 func TestKeyInPlaceOfADirectory(t *testing.T) {
 	for _, dir := range []string{wgPairs[0].private, wgPairs[0].private[:20] + " " + wgPairs[0].private[20:], strings.Repeat("130, 14, ", 16)} {
 		c := parsed(t, withKeys("[interface]\nprivate_key = '$2'\n[peers]\ndir = '"+dir+"'\n"))
@@ -156,8 +158,8 @@ func TestKeyInPlaceOfADirectory(t *testing.T) {
 	}
 }
 
-// TestConcealHidesByPlace has texts that people paste: they are hidden by their place,
-// not by their form.
+// TestConcealHidesByPlace has texts that people paste by mistake. They are hidden because of their
+// place, not because of their form.
 func TestConcealHidesByPlace(t *testing.T) {
 	key := wgPairs[0].private
 	hex := strings.Repeat("0123456789abcdef", 4)
@@ -174,7 +176,7 @@ func TestConcealHidesByPlace(t *testing.T) {
 	} {
 		for _, secret := range []string{key, key[:43], key[:20] + " " + key[20:], hex, strings.ToUpper(hex), "correct horse", "hunter2"} {
 			if secret == "hunter2" && (strings.Contains(line, "name") || strings.Contains(line, "_file") || strings.Contains(line, "dir") || strings.Contains(line, "local")) {
-				continue // as good a name as any
+				continue // the text is a possible name
 			}
 			if secret == "correct horse" && strings.HasPrefix(line, "name") {
 				continue
@@ -190,7 +192,7 @@ func TestConcealHidesByPlace(t *testing.T) {
 	}
 }
 
-// slipped is a text after some slips of the hand.
+// slipped returns a document with some typing mistakes.
 func slipped(t *rapid.T, doc string) string {
 	for range rapid.IntRange(1, 4).Draw(t, "slips") {
 		at := rapid.IntRange(0, len(doc)-1).Draw(t, "at")
@@ -201,8 +203,8 @@ func slipped(t *rapid.T, doc string) string {
 	return doc
 }
 
-// TestConcealHidesWhateverBreaks breaks a document in the ways of a slip. No secret appears
-// in the shown text or in the fault.
+// TestConcealHidesWhateverBreaks makes typing mistakes in a document. No secret must appear in the
+// shown text or in the fault.
 func TestConcealHidesWhateverBreaks(t *testing.T) {
 	doc, secrets := secretText()
 	rapid.Check(t, func(t *rapid.T) {
@@ -230,8 +232,8 @@ func FuzzConceal(f *testing.F) {
 	})
 }
 
-// The lines of a string of several lines look like pairs and belong to its key. That holds for
-// broken files too, and for a string without an end.
+// The lines of a multi-line string may look like keys with values, but belong to the string's key.
+// This is so in invalid files too, and for a string without an end.
 func TestConcealHidesStringsOfSeveralLines(t *testing.T) {
 	for _, text := range []string{
 		"[interface]\nmtu = 1400\npost_up = [[\"sh\",\"-c\",'''\nname=Tr0ub4dor\nprimary = \"x\"\ndns=x.y\nfwmark=90817263\nendpoints = [ \"x.y\",\n\"z.y\",\nwg-login --user \"$name\"\n''']]\nmtu = 1300\n",

@@ -7,10 +7,9 @@ import (
 	"unicode"
 )
 
-// A hidden text may also occur in an error, in a log, or in a route that a hook made. The secrets
-// of a hidden text must be hidden there too, but not its ordinary words. If all words were
-// secret, a hook like ["logger", "tunnel", "started"] would hide common words in the whole
-// report.
+// Words of a hidden text may also occur in an error, in a log, or in a route that a hook made.
+// Secret words must be hidden there too, but ordinary words must not. If all words were secret, a
+// hook like ["logger", "tunnel", "started"] would hide common words in the whole report.
 
 // leastWord is the minimum length, in bytes, of a secret word that is hidden everywhere. Words
 // shorter than leastWord are part of many harmless texts.
@@ -26,7 +25,8 @@ func wholeWords(text string) (words []string) {
 	return words
 }
 
-// SecretKeys returns the keys at the places of secrets in a text, which may be invalid TOML.
+// SecretKeys returns the keys that stand where a configuration has a secret. The text may be
+// invalid TOML.
 func SecretKeys(text string) (keys []Secret) {
 	for line := range strings.Lines(text) {
 		m := keyLine.FindStringSubmatch(strings.TrimSpace(line))
@@ -43,7 +43,8 @@ func SecretKeys(text string) (keys []Secret) {
 }
 
 // SecretValues returns the values of private and preshared keys in a text, which may be invalid
-// TOML. A damaged key that lost some characters is still a secret.
+// TOML. It also returns values that are not valid keys, because a key that lost some characters is
+// still a secret.
 func SecretValues(text string) (words []string) {
 	for line := range strings.Lines(text) {
 		m := keyLine.FindStringSubmatch(strings.TrimSpace(line))
@@ -64,7 +65,7 @@ func secretWords(text string) (words []string) {
 			words = append(words, w)
 		}
 	}
-	told := false // the previous word names a secret
+	told := false // the previous word announces a secret
 	for _, w := range fields(text) {
 		if harmlessWord(w) {
 			told = false
@@ -104,7 +105,7 @@ func secretParts(word string, add func(part string, secret bool)) {
 	}
 }
 
-// namesSecret matches a word that announces a secret: an option, a variable, a header.
+// namesSecret matches a word that announces a secret, such as an option, a variable or a header.
 var namesSecret = regexp.MustCompile(`(?i)^[a-z0-9_-]*(?:passw|passphrase|pwd|secret|token|key|auth|cred|psk|bearer|basic|cookie)[a-z0-9_-]*$`)
 
 // long reports whether a word is distinctive: long enough, and not a configuration key, a number
@@ -117,11 +118,12 @@ func long(word string) bool {
 	return err != nil && word != hidden
 }
 
-// leastMade is the minimum length of a word that can look random; "eth0" and "IPv4" are shorter.
+// leastMade is the minimum length, in bytes, of a word that can look generated; "eth0" and "IPv4"
+// are shorter.
 const leastMade = 5
 
-// looksMade reports whether a word looks generated: it mixes letters with digits, or lower case
-// with upper case.
+// looksMade reports whether a word looks generated, because it mixes letters with digits, or lower
+// case with upper case.
 func looksMade(word string) bool {
 	if len(word) < leastMade || strings.HasPrefix(word, "-") {
 		return false

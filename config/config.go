@@ -10,15 +10,15 @@ import (
 // The constants are the defaults of keys that a file leaves out.
 const (
 	DefaultListenPort  = 51820 // the port in WireGuard's documentation
-	DefaultMTU         = 1500  // plain Ethernet's: the tunnel cuts packets into messages itself
-	DefaultSourcePorts = 32    // 32 random ports over 4 spines leave a spine unused once in 2,500 draws
+	DefaultMTU         = 1500  // the MTU of Ethernet, because the tunnel itself cuts packets into messages
+	DefaultSourcePorts = 32    // 1 of 2,500 random choices leaves one of 4 spines unused
 	DefaultPolicy      = "spray"
 	DefaultCipher      = "auto"
 	DefaultUDP         = "ordered"
 
 	// DefaultHoldMax is the maximum wait of a packet for an earlier packet of its flow.
-	// DefaultHoldMax is below 200 ms, the smallest retransmission timeout of a Linux TCP sender.
-	// A packet that never arrives therefore does not cost the inner TCP a timeout.
+	// DefaultHoldMax is below 200 ms, the smallest retransmission timeout of a Linux TCP sender. So
+	// a packet that never arrives does not make the inner TCP connection time out.
 	DefaultHoldMax = 150 * time.Millisecond
 )
 
@@ -27,19 +27,19 @@ const (
 	minMTU = 1280  // RFC 8200 section 5: no IPv6 link may have less
 	maxMTU = 65520 // the largest multiple of 16 in the 16-bit length of an IP packet
 
-	minPathMTU = 1280  // path validation sends 1200-byte datagrams, 1248 bytes with IPv6 and UDP headers
+	minPathMTU = 1280  // path validation sends datagrams of 1200 bytes: 1248 bytes with IPv6 and UDP headers
 	maxPathMTU = 65535 // the longest IPv4 packet
 
-	maxWorkers = 16 // the most queues that the tunnel opens on its TUN device
+	maxWorkers = 16 // the largest number of queues that the tunnel opens on its TUN device
 
-	// A path is one local address, source port and endpoint. A path's slot is a 16-bit number on
-	// the wire, and 16 x 256 x 16 paths use all slots.
+	// A path is a combination of local address, source port and endpoint. A path's slot is a 16-bit
+	// number on the wire, and 16 x 256 x 16 paths use all slots.
 	maxSourcePorts = 256
 	maxLocals      = 16
 	maxEndpoints   = 16
 
-	// The bounds are larger than any real network needs. The bounds expose a faulty generator,
-	// and keep the work on one file below a second.
+	// The following bounds are larger than any real network needs. They expose a faulty generator
+	// of configurations, and keep the time for one file below a second.
 	maxPeers      = 4096
 	maxAddresses  = 64
 	maxAllowedIPs = 65536
@@ -52,15 +52,16 @@ const (
 
 	maxNameBytes = 63 // one DNS label; it fits a line of `srdtun show`
 
-	// A flowlet timeout below a packet's time on a slow link ends every flowlet at once. A
-	// flowlet timeout above all pauses of a connection never ends a flowlet.
+	// If the flowlet timeout were shorter than the transmission time of a packet on a slow link,
+	// every flowlet would end immediately. If it were longer than all pauses of a connection, no
+	// flowlet would end.
 	minFlowlet = 10 * time.Microsecond
 	maxFlowlet = 10 * time.Second
 
-	maxWeight    = 1000     // uplinks that differ by more gain nothing from joint use
-	minFlowcell  = 1500     // a packet
-	maxFlowcell  = 64 << 20 // a second at half a Gbit/s
-	minDREAlpha  = 0.01     // with the longest period the memory is 10 s
+	maxWeight    = 1000     // if two uplinks differ by more, using both gains nothing
+	minFlowcell  = 1500     // one packet
+	maxFlowcell  = 64 << 20 // one second at 0.5 Gbit/s
+	minDREAlpha  = 0.01     // with the longest dre_period, the estimate covers 10 s
 	maxDREAlpha  = 0.99
 	minDREPeriod = time.Microsecond
 	maxDREPeriod = 100 * time.Millisecond
@@ -85,7 +86,7 @@ type Config struct {
 	// PeersOwner is the user, besides root, who may own drop-in files, by name or number. If
 	// PeersOwner is empty, the daemon's user may own drop-in files.
 	PeersOwner string
-	PeersAllow []netip.Prefix // bounds the allowed IPs of that owner's files; empty: no bound
+	PeersAllow []netip.Prefix // prefixes that contain the allowed IPs of that owner's files; empty: no limit
 	Peers      []Peer         // in the file's order, then the drop-in files' peers
 }
 
@@ -104,7 +105,8 @@ type Interface struct {
 	Hooks      Hooks
 }
 
-// Hooks are commands for the creation and removal of the interface, each a list of words.
+// Hooks has the commands that run when the interface is created and removed. Each command is a list
+// of words.
 type Hooks struct{ PreUp, PostUp, PreDown, PostDown [][]string }
 
 // Command returns the words of a hook, with %i replaced by the interface's name.
@@ -119,25 +121,25 @@ func (c *Config) Command(argv []string) []string {
 // Table chooses the routing table for the allowed IPs, as in wg-quick(8). The zero value of Table
 // is "auto": the main table, and a separate table for default routes.
 type Table struct {
-	Off bool   // make no routes
+	Off bool   // add no routes
 	ID  uint32 // a routing table by number; 0 when not given
 }
 
 // Paths holds the settings of the paths.
 type Paths struct {
-	SourcePorts int       // UDP source ports in the bank
+	SourcePorts int       // number of UDP source ports
 	PortRange   [2]uint16 // first and last of the source ports; zero: any free ports
 	Local       []Local   // empty: the routing table chooses
 	Policy      string    // one of Policies
 	Steering    Steering  // parameters of all policies
-	PathMTU     int       // upper bound of an outer packet in bytes; 0: discovered
+	PathMTU     int       // upper bound of the size of an outer packet in bytes; 0: discovered
 }
 
 // Steering holds the parameters of path policies. A zero field of Steering means the policy's
 // default.
 type Steering struct {
 	FlowletTimeout time.Duration
-	Weights        []int // as long as Local, or empty
+	Weights        []int // one weight for each entry of Local, or empty
 	Primary        int   // number of the preferred entry of Local, from 1; 0: none
 	Flowcell       int   // bytes
 	DREAlpha       float64
@@ -179,9 +181,9 @@ type Peer struct {
 	AllowedIPs          []netip.Prefix // masked; unique in a Config
 	Policy              string         // one of Policies
 	PersistentKeepalive time.Duration  // whole seconds; 0 is off
-	Expires             time.Time      // end of its validity; zero: never
-	File                string         // its drop-in file; "": the configuration itself
-	Guest               bool           // its drop-in file belongs to another user than root and the daemon's
+	Expires             time.Time      // time at which the peer expires; zero: never
+	File                string         // its drop-in file; "": the peer is in the configuration itself
+	Guest               bool           // its drop-in file is not of root or the daemon's user
 
-	lines peerLines // of its drop-in file
+	lines peerLines // lines in its drop-in file
 }

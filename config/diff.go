@@ -10,9 +10,9 @@ type Change struct {
 	Key  string `json:"key"`           // such as "interface.mtu", "peer.NAME.endpoints"; "peer.NAME" for a whole peer
 	Old  string `json:"old,omitempty"` // in TOML; "" for a new peer, "(hidden)" for a secret
 	New  string `json:"new,omitempty"` // likewise; "" for a removed peer
-	Live bool   `json:"live"`          // the change takes effect while running
+	Live bool   `json:"live"`          // the change takes effect without a restart
 
-	Guest bool `json:"-"` // of a guest, before and after
+	Guest bool `json:"-"` // the peer is a guest before and after the change
 }
 
 // Sign is the first character of the change's text: "+", "-" or "~".
@@ -41,7 +41,7 @@ func Diff(before, after *Config) (all []Change) {
 	for i := range after.Peers {
 		p := &after.Peers[i]
 		if was := old[p.PublicKey]; was != nil && alike(was, p) {
-			// In a large fleet, most changes leave most peers alone.
+			// This test is fast: in a large fleet, a change usually leaves most peers unchanged.
 		} else if was != nil {
 			some := sectionOf("peer").diff("peer."+was.Title(), before, after, was, p)
 			for i := range some {
@@ -53,7 +53,7 @@ func Diff(before, after *Config) (all []Change) {
 		}
 		delete(old, p.PublicKey)
 	}
-	for i := range before.Peers { // in file order, since a map has none
+	for i := range before.Peers { // in the order of the file, because a map has none
 		if p := &before.Peers[i]; old[p.PublicKey] != nil {
 			all = append(all, Change{Key: "peer." + p.Title(), Old: gist(p), Live: true, Guest: p.Guest})
 		}
@@ -64,7 +64,7 @@ func Diff(before, after *Config) (all []Change) {
 func (s sectionSpec) diff(prefix string, before, after *Config, was, is *Peer) (all []Change) {
 	for _, k := range s.keys {
 		a, b := k.value(before, was), k.value(after, is)
-		if s.name == "peer" && k.name == "policy" { // the default is the policy of [paths], which may differ
+		if s.name == "peer" && k.name == "policy" { // the default, the policy of [paths], may differ
 			a, b = inTOML(was.Policy), inTOML(is.Policy)
 		}
 		if a != b {
@@ -74,8 +74,8 @@ func (s sectionSpec) diff(prefix string, before, after *Config, was, is *Peer) (
 	return all
 }
 
-// shown returns the text of a value in a list of differences. For a default value, shown()
-// returns "default", so that neither side is empty.
+// shown returns the text of a value in a list of differences. For a default value, it returns
+// "default", so that neither the old nor the new value is empty.
 func (k keySpec) shown(value string) string {
 	switch {
 	case value == "":
@@ -90,7 +90,7 @@ func (k keySpec) shown(value string) string {
 	return value
 }
 
-// gistPrefixes bounds the allowed IPs in a one-line description of a peer.
+// gistPrefixes bounds the number of allowed IPs in a one-line description of a peer.
 const gistPrefixes = 4
 
 // gist describes a peer in one line.
@@ -118,9 +118,9 @@ func (p *Peer) Title() string {
 	return p.PublicKey.String()
 }
 
-// Settle returns `want`, except for keys that need a restart: these keys have their values from
-// `now`. If the result contradicts itself, Settle returns an error, because the change needs a
-// restart.
+// Settle returns the configuration `want`, in which the keys that need a restart have their values
+// from `now`. If the result contradicts itself, Settle returns an error, because then the whole
+// change needs a restart.
 func Settle(now, want *Config) (*Config, error) {
 	c := *want
 	c.File, c.copy = now.File, now.copy

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// whole is every key but those that name files, as a configuration.
+// whole returns a configuration with every key except those that name files.
 func whole(t *testing.T) *Config {
 	t.Helper()
 	c, err := Parse("/etc/srdtun/other.toml", []byte(withKeys(everything)))
@@ -30,7 +30,7 @@ func TestFormatRoundTrip(t *testing.T) {
 	}
 }
 
-// Every key that has a value is written: none is forgotten in the table.
+// Format writes every key that has a value, so no key is missing in the table.
 func TestFormatWritesEveryKey(t *testing.T) {
 	text := string(Format(whole(t)))
 	for _, s := range schema {
@@ -102,7 +102,8 @@ public_key = "$3"
 allowed_ips = ["10.0.1.0/24", "10.0.2.0/24", "10.0.3.0/24", "10.0.4.0/24", "10.0.5.0/24"]
 `
 
-// Diff names each key, shows no secret, and Settle keeps exactly what needs a restart.
+// Diff names each changed key and shows no secret. Settle keeps the old values of exactly those
+// keys that need a restart.
 func TestDiffNamesEveryKey(t *testing.T) {
 	before, after := whole(t), parsed(t, others)
 	settled, err := Settle(before, after)
@@ -151,7 +152,7 @@ func TestDiffNamesEveryKey(t *testing.T) {
 	}
 }
 
-// The changes possible without a restart may contradict the keys that need one.
+// Changes that are possible without a restart may contradict the old values of keys that need one.
 func TestSettleRefusesNonsense(t *testing.T) {
 	before := parsed(t, mainPart)
 	after := parsed(t, strings.Replace(mainPart, "\n\n", "\ntable = \"off\"\n\n", 1)+

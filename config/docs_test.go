@@ -25,7 +25,7 @@ it only at the next start.
 ` + "`go test ./config -run TestDocs -update`" + ` writes this page from the table that the parser uses.
 `
 
-// docs is the page.
+// docs returns the generated page.
 func docs() string {
 	var b strings.Builder
 	b.WriteString(docsHead)

@@ -10,9 +10,9 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// Doubts lists settings that are valid but look like mistakes. Doubts returns an error with file,
-// line and key for each such setting. Doubts lists at most mostDoubts settings of each kind. The
-// argument `now` is the time, and `own` has the host's addresses.
+// Doubts returns an error for each setting that is valid but looks like a mistake, with its file,
+// line and key. It returns at most mostDoubts errors of each kind. The argument `now` is the
+// current time, and `own` has the host's addresses.
 func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
 	d := &doubter{c: c, now: now, own: own, told: map[doubtKind]int{}}
 	d.prefixes = prefixOwners(c)
@@ -34,23 +34,24 @@ func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
 	return d.all
 }
 
-// mostDoubts bounds the lines of one kind, because a thousand peers may share one mistake.
+// mostDoubts bounds the number of errors of one kind, because a thousand peers may share one
+// mistake.
 const mostDoubts = 8
 
-// widestBlock is the length of the prefixes that people use instead of a default route: its
-// halves and quarters. Every half or quarter of the address space contains addresses that no peer
-// can have.
+// People use the halves or quarters of the address space instead of a default route. Such prefixes
+// have a length of at most widestBlock. Each of them also contains addresses that no peer can have,
+// so these are not reported.
 const widestBlock = 2
 
-// doubtKind is a key, with separate kinds for root's peers and for guest peers. Doubts about
-// guest peers therefore cannot hide a doubt about root's peers.
+// doubtKind is a key, with separate kinds for root's peers and for guest peers. So doubts about
+// guest peers cannot displace a doubt about root's peers.
 type doubtKind struct {
 	key   string
 	guest bool
 }
 
-// peerLines has the lines of a drop-in file that doubts may name. readFile stores the lines,
-// because the file's owner can later replace the file by a link to another.
+// peerLines has the line numbers in a drop-in file that doubts may name. readFile stores them when
+// it reads the file, because the file's owner can later replace the file by a link to another one.
 type peerLines struct{ allowedIPs, endpoints, expires int32 }
 
 func linesOf(s section) peerLines {
@@ -80,9 +81,9 @@ type doubter struct {
 	now      time.Time
 	own      []netip.Addr
 	prefixes map[netip.Prefix]int // allowed IPs and the indices of their peers
-	text     *doubted             // of the configuration itself, once it was read
+	text     *doubted             // text of the configuration itself, once it was read
 	told     map[doubtKind]int
-	seen     map[string]int // peers of a file so far
+	seen     map[string]int // number of peers of each file so far
 	all      []error
 }
 
@@ -121,8 +122,8 @@ func (d *doubter) peer(i int) {
 			d.doubt(p, at, "allowed_ips", "%s contains %s, which no peer can have: packets to them do not enter the tunnel, or this host cannot reach its own addresses; want the networks behind the peer", a, what)
 		}
 		for _, own := range d.c.Interface.Address {
-			// A peer may have the whole prefix of the tunnel's network, because such a peer
-			// forwards packets.
+			// A peer may have the whole prefix of the tunnel's network, for instance because it
+			// forwards packets to the other hosts.
 			if a.Contains(own.Addr()) && (a.IsSingleIP() || a.Bits() > own.Bits()) {
 				d.doubt(p, at, "allowed_ips", "%s has this end's own address, %s: packets to it stay here; each end needs an address of its own", a, own.Addr())
 			}
@@ -131,9 +132,9 @@ func (d *doubter) peer(i int) {
 	d.outer(p, at)
 }
 
-// outer finds endpoints that have a route into the tunnel. For default routes, the daemon's
-// policy rules prevent such a loop. If a mark or a table is configured, the user's own rules may
-// prevent a loop.
+// outer finds endpoints to which packets would be routed into the tunnel. For default routes, the
+// daemon's policy rules prevent such a loop. If a mark or a table is configured, the user's own
+// rules may prevent a loop.
 func (d *doubter) outer(p *Peer, at int) {
 	i := &d.c.Interface
 	for _, e := range p.Endpoints {

@@ -14,43 +14,43 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// DropIns reads a directory of drop-in files again and again. DropIns reads only changed files
-// again, because a fleet may have thousands of files. The zero value of DropIns has read no file.
+// DropIns reads a directory of drop-in files repeatedly. After the first time it reads only changed
+// files, because a fleet may have thousands of files. The zero value of DropIns has read no file.
 // DropIns is not safe for concurrent use.
 type DropIns struct {
 	// Around returns facts about the host for the check of guest peers; nil means that only the
 	// host's addresses count.
 	Around func() Around
 
-	policy string             // the default policy at their reading
-	read   map[string]readOne // by file
-	last   []Peer             // of the last reading of the whole directory, in order
+	policy string             // the default policy when the files were read
+	read   map[string]readOne // results by file name
+	last   []Peer             // peers at the last reading of the whole directory, in order
 }
 
 // readOne is the stored result of reading a valid file. The stored peer does not depend on other
 // files.
 type readOne struct {
 	info fs.FileInfo
-	at   time.Time // when it was examined
+	at   time.Time // when the file was examined
 	peer Peer
 }
 
 // place is the name of a drop-in file in the directory, and its file information.
 type place struct {
 	name, file string      // without and with its directory
-	info       fs.FileInfo // of the directory entry itself; nil: the file is gone
-	known      bool        // the file is known to be unchanged, and info is old
+	info       fs.FileInfo // from lstat(2); nil: the file does not exist any more
+	known      bool        // the file is known to be unchanged, and info is from an earlier reading
 }
 
 // refused is a file that was left out, with its error.
 type refused struct {
 	name  string
-	guest bool // it is a guest's
+	guest bool // the file belongs to a guest
 	err   error
 }
 
-// racy is the time in which a file can change twice with the same time stamp. Time stamps advance
-// with the kernel's clock tick, at most 10 ms; racy leaves a wide margin.
+// racy is a time within which a file may change twice and keep the same time stamp. Time stamps
+// advance with the kernel's clock tick, which is at most 10 ms. racy is much longer, for safety.
 const racy = 100 * time.Millisecond
 
 // unchanged reports whether a file has not changed since it was read.
@@ -110,7 +110,7 @@ func (c *Config) DropInFault(err error) error {
 	}
 	var e *Error
 	if errors.As(err, &e) && errors.Is(e.cause, fs.ErrPermission) {
-		return c.Fault("peers", "dir", "%s: %w", e.File, e.cause) // which time does not mend
+		return c.Fault("peers", "dir", "%s: %w", e.File, e.cause) // a fault that does not go away by itself
 	}
 	return c.Fault("peers", "dir", "%v", err)
 }
@@ -120,15 +120,15 @@ func ofKey(err error) bool {
 	return errors.As(err, &e) && e.Key != ""
 }
 
-// With returns c with the peers that its drop-in directory has now. With leaves out a file that
-// is invalid, or contradicts the configuration or an earlier file. The result `faults` has an
-// error for each file left out. Files of root come before files of other users, and each owner's
-// files are sorted by name. With does not read a file again if the function changed() returns
-// false for the file's name. If `changed` is nil, all files may have changed.
+// With returns c with the peers that its drop-in directory has now. With leaves out a file that is
+// invalid, or contradicts the configuration or an earlier file. The result `faults` has an error
+// for each file left out. Files of root have precedence over files of other users. Within each
+// group, files are sorted by name. With does not read a file again if the function changed()
+// returns false for the file's name. If `changed` is nil, all files may have changed.
 //
-// With returns an error if it cannot read the directory at all. Another user who owns the
-// directory must not be able to prevent a change or a start. For an unreadable directory of
-// another user, With keeps the peers of the last reading, and faults has a [*DirFault].
+// With returns an error if it cannot read the directory at all. If another user owns the directory,
+// that user must not be able to prevent a change or a start. So if such a directory is unreadable,
+// With keeps the peers of the last reading, and faults has a [*DirFault].
 func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config, faults []error, err error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)
@@ -250,11 +250,11 @@ func removed(file string) bool {
 	return err == nil
 }
 
-// DirFault is the error for a directory that belongs to another user than root.
+// DirFault is the error for an unreadable directory that belongs to a user other than root.
 type DirFault struct {
 	Dir  string
 	Err  error
-	Kept bool // there are peers of an earlier reading, which stay
+	Kept bool // there are peers of an earlier reading, which are kept
 }
 
 func (e *DirFault) Error() string {
@@ -280,8 +280,8 @@ func (d *DropIns) peerOf(seen *census, dir *peerDir, f place, before map[string]
 	if err == nil {
 		err = seen.admit(&p, at)
 	}
-	// Links and peers with a secret are not stored, because a linked file or a key file can
-	// change alone.
+	// The results for links and for peers with a secret are not stored, because a link's target or
+	// a key file can change while the drop-in file does not.
 	if err == nil && f.info != nil && f.info.Mode().IsRegular() && p.PresharedKey.IsZero() {
 		d.read[f.file] = readOne{f.info, now, p}
 	}
@@ -304,17 +304,17 @@ func SamePeer(a, b *Peer) bool {
 	return slices.Equal(sectionOf("peer").values(c, a), sectionOf("peer").values(c, b))
 }
 
-// alike compares all fields of two peers, and does so quickly. If alike() returns false, the
-// peers may still be the same.
+// alike quickly compares all fields of two peers. If it returns false, the peers may still have the
+// same configuration.
 func alike(a, b *Peer) bool {
 	return a.Name == b.Name && a.PublicKey == b.PublicKey && a.PresharedKey.Equal(b.PresharedKey) &&
 		slices.Equal(a.Endpoints, b.Endpoints) && slices.Equal(a.AllowedIPs, b.AllowedIPs) &&
 		a.Policy == b.Policy && a.PersistentKeepalive == b.PersistentKeepalive && a.Expires.Equal(b.Expires) && a.Guest == b.Guest
 }
 
-// readFile reads the single peer of a file; at is the peer's section. With an error, p only tells
-// whether the file is another user's. If readFile cannot open a file in another user's directory,
-// that user may be the cause.
+// readFile reads the single peer of a file; `at` is the peer's section. If it returns an error, p
+// only shows whether the file belongs to another user. If readFile cannot open a file in another
+// user's directory, it attributes the fault to that user.
 func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error) {
 	file, guest := f.file, !dir.trusted || dir.guests(f)
 	wrong := func(err error) error { return &Error{File: file, Msg: err.Error(), cause: err} }
@@ -327,7 +327,7 @@ func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error
 	}
 	uid, ok := ownerOf(info)
 	guest = !ok || !self(uid)
-	if f.ofRoot() && !ofRoot(info) { // it would come before root's other files
+	if f.ofRoot() && !ofRoot(info) { // otherwise the file would have precedence as one of root's
 		return Peer{Guest: guest}, at, wrong(errors.New("another user's file has replaced root's file"))
 	}
 	root, err := decode(file, data)

@@ -27,8 +27,8 @@ const maxDropIn = 64 << 10
 const othersWrite fs.FileMode = 0o022
 
 // peerDir is an open directory of drop-in files. A user who can add a file to the directory can
-// attract packets. The directory must belong to root or to the configured owner, and no other
-// user may write to it.
+// direct packets to a peer. So the directory must belong to root or to the configured owner, and no
+// other user may write to it.
 //
 // The configured owner may only add peers, because the daemon may have more rights than the
 // owner. In the owner's directory the daemon follows no link, and the owner's files cannot make
@@ -37,12 +37,12 @@ type peerDir struct {
 	path    string
 	root    *os.Root
 	owner   uint32 // the owner of drop-in files besides root
-	trusted bool   // the directory's owner may make this process read any file
-	left    int64  // bytes that may still be read
+	trusted bool   // the process follows links and key files, because the directory's owner is trusted
+	left    int64  // number of bytes that may still be read
 }
 
 // openPeerDir opens a directory of drop-in files, and checks its owner and mode. Later reads use
-// the open directory, so that nobody can replace it.
+// the open directory, so replacing the path's directory has no effect.
 func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	link, err := os.Lstat(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func openPeerDir(path string, owner uint32) (*peerDir, error) {
 }
 
 // sameDirectory returns an error if the directory was replaced between its check and its opening.
-// A symbolic link that root owns may change its target in between.
+// For instance, a symbolic link of root may get another target in between.
 func sameDirectory(examined, opened fs.FileInfo) error {
 	if examined.Mode()&fs.ModeSymlink == 0 && !os.SameFile(examined, opened) {
 		return errors.New("another directory has replaced it")
@@ -80,8 +80,7 @@ func sameDirectory(examined, opened fs.FileInfo) error {
 	return nil
 }
 
-// closed adds advice to an error of missing permission: which user must be able to read the
-// directory.
+// closed adds to a permission error which user must be able to read the directory.
 func closed(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: the daemon's user (%d) has to be able to read it, and to enter all directories above; a service cannot enter /etc/srdtun, so put it in /etc/srdtun-peers, mode 0755",
@@ -115,7 +114,7 @@ func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 		} else if f.info, err = d.root.Lstat(name); err != nil {
 			f.info = nil
 		}
-		if f.info != nil && f.info.Mode().IsRegular() && f.info.Size() <= maxDropIn { // a larger one is not read
+		if f.info != nil && f.info.Mode().IsRegular() && f.info.Size() <= maxDropIn { // larger ones are not read
 			left -= f.info.Size()
 		}
 		files = append(files, f)
@@ -131,12 +130,12 @@ func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 }
 
 const (
-	// maxDropIns bounds the total size of another user's drop-in files in bytes: 4 KiB for each
-	// of maxPeers. Reading the files takes time, and their peers take memory. A file that a
-	// fleet's agent writes has about 1 KiB.
+	// maxDropIns bounds the total size of another user's drop-in files in bytes: 4 KiB for each of
+	// maxPeers. Reading the files takes time, and their peers take memory. A file written by a
+	// fleet's agent has about 1 KiB.
 	maxDropIns = 4096 * maxPeers
 	// maxEntries bounds the number of entries in a directory, because its owner could create
-	// millions. Each drop-in file may have an editor's backup and a temporary file beside it.
+	// millions. For each drop-in file, there may be an editor's backup and a temporary file.
 	maxEntries = 3 * maxPeers
 	// entriesAtOnce is the number of names that one system call reads.
 	entriesAtOnce = 256
@@ -179,7 +178,7 @@ func (f place) rank() int {
 	return 1
 }
 
-// ofRoot reports whether the file was root's when it was listed.
+// ofRoot reports whether the file belonged to root when it was listed.
 func (f place) ofRoot() bool { return f.info != nil && ofRoot(f.info) }
 
 func ofRoot(info fs.FileInfo) bool {
@@ -196,9 +195,9 @@ func (d *peerDir) guests(f place) bool {
 	return !ok || !self(uid)
 }
 
-// read reads a regular file, and refuses it if others than root and the owner may write it. In
-// another user's directory, read() refuses hard links, because that user may have no right to
-// read the linked file.
+// read reads a regular file, and refuses it if users other than root and the owner may write it. In
+// another user's directory, read() refuses hard links, because that user may have no right to read
+// the linked file.
 func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	f, err := d.open(name)
 	if err != nil {
@@ -224,8 +223,8 @@ func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	return data, info, bare(err)
 }
 
-// ofDropIn has the open flags that neither wait for the writer of a named pipe nor acquire a
-// controlling terminal.
+// ofDropIn has flags for open(2). With them, opening a named pipe does not block, and opening a
+// terminal does not make it the controlling terminal.
 const ofDropIn = syscall.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | syscall.O_CLOEXEC
 
 // open checks the type of a file before the opening, so that it never opens a device. Another
@@ -262,7 +261,7 @@ func (d *peerDir) openNoFollow(name string) (*os.File, error) {
 }
 
 // openAt opens a regular file relative to the open directory, with further flags. The path of the
-// directory may have changed its meaning, so openAt does not use it.
+// directory may lead to another directory by now, so openAt does not use it.
 func (d *peerDir) openAt(name string, flags int) (file *os.File, err error) {
 	dir, err := d.root.Open(".")
 	if err != nil {
@@ -309,7 +308,7 @@ func (d *peerDir) trusts(info fs.FileInfo) bool {
 	return ok && self(uid) && (d.trusted || info.IsDir())
 }
 
-// self reports whether a user is root or the user of this process.
+// self reports whether uid is root or the user of this process.
 func self(uid uint32) bool { return uid == 0 || uid == uint32(os.Geteuid()) }
 
 func ownerOf(info fs.FileInfo) (uid uint32, ok bool) {
@@ -349,7 +348,8 @@ func userName(uid uint32) string {
 	return number
 }
 
-// validUser reports whether name can be a user: a name for useradd(8), or a number.
+// validUser reports whether `name` can denote a user. It is a name that useradd(8) accepts, or a
+// number.
 func validUser(name string) bool {
 	if len(name) == 0 || len(name) > maxUserBytes {
 		return false
@@ -381,7 +381,7 @@ func (s section) owner(key string) string {
 	case !s.has(key):
 	case !s.has("dir"):
 		s.fail(key, "names the owner of the files in dir, but dir is missing")
-	case name == "" && kind(s.vals[key]) != "a string": // the method text() has reported that
+	case name == "" && kind(s.vals[key]) != "a string": // the method text() has reported the wrong type
 	case err == nil && (n < 0 || n > maxUID):
 		s.fail(key, "there is no user %d; want a number up to %d, or a name", n, int64(maxUID))
 	case err != nil && !validUser(name):

@@ -18,19 +18,19 @@ import (
 // process or a resolver either.
 
 const (
-	// maxGuestPrefixes bounds the allowed IPs of all guest peers: 16 for each of maxPeers. Each
-	// allowed IP becomes a kernel route.
+	// maxGuestPrefixes bounds the number of allowed IPs of all guest peers together. It allows 16
+	// for each of maxPeers. The number is limited because each allowed IP becomes a kernel route.
 	maxGuestPrefixes = 16 * maxPeers
-	// maxGuestsAtAddress bounds the guest peers with an endpoint at one IP address. The daemon
-	// sends handshakes to each endpoint, and its address may belong to a stranger. One NAT seldom
-	// hides more than 64 hosts.
+	// maxGuestsAtAddress bounds the number of guest peers with an endpoint at one IP address. The
+	// daemon sends handshakes to each endpoint, and the address may belong to a host that does not
+	// run srdtun. Seldom do more than 64 hosts share the address of one NAT.
 	maxGuestsAtAddress = 64
 )
 
 // Around holds facts about the host for the check of guest peers.
 type Around struct {
-	Own  []netip.Addr         // this host's addresses
-	Ends map[Key][]netip.Addr // where root's peers are, by their names or their last packets
+	Own  []netip.Addr         // addresses of this host
+	Ends map[Key][]netip.Addr // addresses of root's peers, from lookups or their last packets
 }
 
 // HostAddresses returns the addresses of this host's interfaces. HostAddresses returns an empty
@@ -49,16 +49,16 @@ func HostAddresses() (v []netip.Addr) {
 
 // grants holds the rights of guest peers, and the prefixes and addresses that they use.
 type grants struct {
-	allow    []netip.Prefix          // what root allows; empty: anything that nobody has
+	allow    []netip.Prefix          // prefixes that root allows; empty: all that nobody else has
 	prefixes map[netip.Prefix]string // allowed IPs of root's peers, and their files
-	lengths  [2][]int                // of those prefixes, by family, longest first
-	names    map[string]string       // root's peers by the look of their names
+	lengths  [2][]int                // lengths of those prefixes, by address family, longest first
+	names    map[string]string       // names of root's peers, by how they look
 	own      []netip.Addr            // sorted
-	ends     []netip.Addr            // of root's peers, sorted
+	ends     []netip.Addr            // addresses of root's peers, sorted
 	around   Around
 
-	taken int                // prefixes of guests
-	at    map[netip.Addr]int // guests by the address of an endpoint
+	taken int                // number of prefixes of guests
+	at    map[netip.Addr]int // number of guests with an endpoint at each address
 }
 
 func newGrants(c *Config, around Around) *grants {
@@ -178,7 +178,7 @@ func unusable(p netip.Prefix) string {
 	return ""
 }
 
-// takes returns the reason why no guest peer may have a prefix, or "".
+// takes returns the reason why a guest peer must not have the prefix p, or "".
 func (g *grants) takes(p netip.Prefix) string {
 	if p.Bits() == 0 {
 		return "is a default route, which only root may configure"
@@ -186,7 +186,7 @@ func (g *grants) takes(p netip.Prefix) string {
 	if what := unusable(p); what != "" {
 		return "contains " + what
 	}
-	granted := -1 // the length of the narrowest grant around p
+	granted := -1 // length of the longest prefix in [peers] allow that contains p
 	for _, a := range g.allow {
 		if a.Bits() <= p.Bits() && a.Contains(p.Addr()) {
 			granted = max(granted, a.Bits())
@@ -195,8 +195,8 @@ func (g *grants) takes(p netip.Prefix) string {
 	if len(g.allow) > 0 && granted < 0 {
 		return "is in no prefix of [peers] allow: " + strings.Join(texts(g.allow), ", ")
 	}
-	// Routing uses the longest prefix. A grant within a peer's prefix is an exception that root
-	// has made for it.
+	// Routing uses the longest prefix. If root allows a prefix within that of a peer of root's,
+	// this is an intended exception.
 	for _, bits := range g.lengths[family(p.Addr())] {
 		if bits > p.Bits() || bits < granted {
 			continue
@@ -215,7 +215,7 @@ func (g *grants) takes(p netip.Prefix) string {
 	return ""
 }
 
-// within returns an address of a sorted list that lies in a prefix.
+// within returns the first address of a sorted list that the prefix p contains.
 func within(sorted []netip.Addr, p netip.Prefix) (netip.Addr, bool) {
 	i, _ := slices.BinarySearchFunc(sorted, p.Masked().Addr(), netip.Addr.Compare)
 	if i < len(sorted) && p.Contains(sorted[i].WithZone("")) {
@@ -230,7 +230,7 @@ type LeftOut struct {
 	Err  error
 }
 
-// guestFault is a fault or a doubt that another user's file causes.
+// guestFault marks a fault or a doubt that another user's file causes.
 type guestFault struct{ error }
 
 func (e *guestFault) Unwrap() error { return e.error }
@@ -242,8 +242,8 @@ func OfGuest(err error) bool {
 	return errors.As(err, &guest) || errors.As(err, &dir)
 }
 
-// RootsFirst moves the faults of guest peers to the end of a list. Guest peers therefore cannot
-// hide other faults where a list is cut.
+// RootsFirst moves the faults of guest peers to the end of a list. So if a list is cut, guest peers
+// cannot displace other faults.
 func RootsFirst(faults []error) []error {
 	var own, guests []error
 	for _, f := range faults {
@@ -256,7 +256,8 @@ func RootsFirst(faults []error) []error {
 	return append(own, guests...)
 }
 
-// Fault returns a fault in the peer's file without a line, because the file is not at hand.
+// Fault returns a fault in the peer's file. It has no line number, because the file's text is not
+// in memory.
 func (p *Peer) Fault(key, why string) error {
 	e := &Error{File: p.File, Msg: why}
 	if e.Key = "peer"; key != "" {
@@ -313,8 +314,8 @@ func Without(c *Config, out []LeftOut) *Config {
 	return rest
 }
 
-// PartGuests returns c with the guest peers for which the function stays() returns true, and the
-// other guest peers.
+// PartGuests divides the guest peers of c. It returns c with those for which the function stays()
+// returns true, and a list of the others.
 func PartGuests(c *Config, stays func(*Peer) bool) (rest *Config, others []Peer) {
 	all := *c
 	all.Peers = make([]Peer, 0, len(c.Peers))
@@ -328,11 +329,11 @@ func PartGuests(c *Config, stays func(*Peer) bool) (rest *Config, others []Peer)
 	return &all, others
 }
 
-// maxAllow bounds the list of [peers] allow. The check compares each prefix of a guest peer with
-// the whole list.
+// maxAllow bounds the length of the list [peers] allow, because each prefix of a guest peer is
+// compared with the whole list.
 const maxAllow = 256
 
-// allow parses the prefixes that guest peers may have.
+// allow parses the prefixes that contain all allowed IPs of guest peers.
 func (s section) allow(key string) []netip.Prefix {
 	if s.has(key) && !s.has("owner") {
 		s.fail(key, "limits the files of owner, but owner is missing")

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// rootsPart has what no guest may touch: peers, addresses and endpoints.
+// rootsPart is a configuration of root with peers, addresses and endpoints. No guest may take their
+// traffic.
 const rootsPart = `[interface]
 private_key = "$0"
 address = ["10.80.0.1/24", "fd80::1/64"]
@@ -25,7 +26,7 @@ endpoints = ["203.0.113.7:51820", "office.example:51820"]
 allowed_ips = ["10.1.0.0/16", "10.9.7.0/24", "fd01::/64"]
 `
 
-// guestsOf reads a directory with one file of another user, beside rootsPart.
+// guestsOf adds a drop-in directory with one file of another user to rootsPart, and reads it.
 func guestsOf(t *testing.T, allow, peer string) (*Config, []error) {
 	t.Helper()
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\n" + peer, "b.toml": "[[peer]]\npublic_key = '$3'\nallowed_ips = '10.9.250.1'\n"})
@@ -41,9 +42,9 @@ func guestsOf(t *testing.T, allow, peer string) (*Config, []error) {
 	return got, faults
 }
 
-// TestGuestTakesNothingOfOthers: a file of the directory's owner is left out alone if its peer
-// would take traffic of root's peers, of this host or of a tunnel's outer packets, or if it could
-// be mistaken for another peer.
+// A file of the directory's owner is left out if its peer would take traffic of root's peers, of
+// this host or of a tunnel's outer packets. It is also left out if the peer could be mistaken for
+// another one. No other file is left out with it.
 func TestGuestTakesNothingOfOthers(t *testing.T) {
 	const k = "public_key = '$2'\n"
 	for _, c := range []struct{ name, allow, peer, want string }{
@@ -101,7 +102,7 @@ func cmp2(is bool, a, b string) string {
 	return b
 }
 
-// TestRootsFilesAreNoGuests: in a directory of the owner, root's files are root's word.
+// In a directory of the configured owner, the peers in root's files do not count as guests.
 func TestRootsFilesAreNoGuests(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\nallowed_ips = '10.1.2.0/24'\n"})
 	must(t, os.WriteFile(filepath.Join(c.PeersDir, "z.toml"), []byte(withKeys("[[peer]]\nname = 'Büro'\npublic_key = '$2'\nallowed_ips = '10.1.0.0/16'\nendpoints = 'office.example:1'\n")), 0o644))
@@ -112,7 +113,7 @@ func TestRootsFilesAreNoGuests(t *testing.T) {
 	}
 }
 
-// spoiled are the acts of an owner that make his directory unreadable.
+// spoiled has the ways in which an owner can make the directory unreadable.
 var spoiled = []struct {
 	name, why string
 	do, undo  func(dir string) error
@@ -141,7 +142,8 @@ func fill(dir, name string, n int) error {
 	return errors.Join(os.Symlink("x", first), repeat(first, dir, name, n))
 }
 
-// repeat gives a file n-1 further names. On a disk a new name costs a twentieth of a new file.
+// repeat gives a file n-1 further names. On a disk, a new name takes a twentieth of the time of a
+// new file.
 func repeat(first, dir, name string, n int) (err error) {
 	for i := 1; i < n; i++ {
 		err = errors.Join(err, os.Link(first, filepath.Join(dir, fmt.Sprintf(name, i))))
@@ -156,7 +158,7 @@ func empty(dir, name string, n int) (err error) {
 	return err
 }
 
-// blow makes sparse files of the largest size that is read.
+// blow creates n sparse files of the largest size that is read.
 func blow(dir string, n int) (err error) {
 	for i := range n {
 		file := filepath.Join(dir, fmt.Sprintf("%d.toml", i))
@@ -165,9 +167,9 @@ func blow(dir string, n int) (err error) {
 	return err
 }
 
-// TestOwnersDirectoryThatCannotBeRead: it stops no reading. Its peers stay as they were, or are
-// left out at the start, with one fault. Peers that contradict a changed configuration go.
-// Root's own file goes when root removes it.
+// An unreadable directory of another owner does not make With fail. Its peers stay as they were, or
+// are left out at the start, with one fault. Peers that contradict a changed configuration are
+// removed. The peer of root's own file is removed when root removes the file.
 func TestOwnersDirectoryThatCannotBeRead(t *testing.T) {
 	for _, c := range spoiled {
 		base := guestDir(t, map[string]string{"a.toml": "[[peer]]\nname = 'a'\npublic_key = '$1'\nallowed_ips = '10.1.2.0/24'\n", "b.toml": "[[peer]]\nname = 'b'\npublic_key = '$2'\n"})
@@ -203,7 +205,8 @@ func TestOwnersDirectoryThatCannotBeRead(t *testing.T) {
 		}
 		if _, err := os.Lstat(roots); err == nil {
 			must(t, os.Remove(roots))
-			// A link to the directory is no directory of his, but it is one.
+			// If root removes its own file, the peer of that file is removed, and the owner's peers
+			// are kept.
 			if names, _ := look(&d, base); !slices.Equal(names, []string{"a", "b"}) {
 				t.Errorf("%s, root's file is removed: %q", c.name, names)
 			}
@@ -218,11 +221,11 @@ func TestOwnersDirectoryThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestGuestsAreBounded: prefixes, and peers at one address, are bounded over all files of the
-// owner. The first ones stand.
+// The number of prefixes, and of peers at one address, is bounded over all files of the owner. The
+// first ones are accepted.
 func TestGuestsAreBounded(t *testing.T) {
 	files := map[string]string{}
-	many := func(n int) string { // n prefixes of a network of their own
+	many := func(n int) string { // n prefixes of a separate network
 		var v []string
 		for i := range 2000 {
 			v = append(v, fmt.Sprintf("'fd07:%x:%x::/48'", n, i))
@@ -245,7 +248,7 @@ func TestGuestsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTableFullOfPeers: the fault is a sentence.
+// The fault about too many peers is a readable sentence.
 func TestTableFullOfPeers(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
 	for i := range maxPeers {
@@ -257,8 +260,8 @@ func TestTableFullOfPeers(t *testing.T) {
 	}
 }
 
-// TestHostileFilesTakeLittle: the owner's files of the largest size, of shapes that decoders dislike,
-// are refused each with one fault, and leave no memory.
+// The owner's files may have the largest size, and contents that are expensive for decoders. Each
+// is refused with one fault, and no memory remains in use.
 func TestHostileFilesTakeLittle(t *testing.T) {
 	long := func(s string, rest string) string { return strings.Repeat(s, (maxDropIn-64-len(rest))/len(s)) + rest }
 	c := guestDir(t, map[string]string{
@@ -299,8 +302,8 @@ func TestHostileFilesTakeLittle(t *testing.T) {
 	runtime.KeepAlive(&d)
 }
 
-// The owner puts a file of his into the place of root's between listing and reading. It does not come
-// before root's other files.
+// Between listing and reading, the owner replaces a file of root's by his own. It does not get the
+// precedence of root's files.
 func TestFileInPlaceOfRootsComesNotFirst(t *testing.T) {
 	c := guestDir(t, map[string]string{"evil": "[[peer]]\npublic_key = '$1'\nallowed_ips = '10.0.0.2'\n"})
 	at := filepath.Join(c.PeersDir, "a.toml")
@@ -318,7 +321,8 @@ func TestFileInPlaceOfRootsComesNotFirst(t *testing.T) {
 	if p, _, err := d.readFile(dir, files[0]); err == nil || !p.Guest || !strings.Contains(err.Error(), "has replaced root's file") {
 		t.Errorf("%+v, %v", p, err)
 	}
-	// Nor does what he puts there count as root's fault, which would end a start.
+	// A fault of the file that he puts there does not count as a fault of root's file either,
+	// because that would prevent a start.
 	for _, put := range []func() error{
 		func() error { return os.Symlink("/etc/shadow", at) },
 		func() error { return os.Mkdir(at, 0o755) },
@@ -332,7 +336,7 @@ func TestFileInPlaceOfRootsComesNotFirst(t *testing.T) {
 	}
 }
 
-// TestFileThatGoesWhileReadIsNoFault: it is gone, as any other removed file.
+// A file that disappears during the reading is not a fault. It counts as removed.
 func TestFileThatGoesWhileReadIsNoFault(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n", "b.toml": "[[peer]]\npublic_key = '$2'\n"})
 	dir, err := openPeerDir(c.PeersDir, guestUser)
@@ -348,7 +352,7 @@ func TestFileThatGoesWhileReadIsNoFault(t *testing.T) {
 	if _, _, err := d.readFile(dir, files[0]); err != errGone {
 		t.Errorf("%v", err)
 	}
-	// A file that grows after the listing is read up to the bound of the directory.
+	// If a file grows after the listing, it is read only up to the limit of the directory.
 	dir.left = 10
 	if _, _, err := d.readFile(dir, files[1]); err == nil || !strings.Contains(err.Error(), "has more than 10 bytes") {
 		t.Errorf("%v", err)

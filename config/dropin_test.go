@@ -17,7 +17,7 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// dropDir is a directory of drop-in files, by name.
+// dropDir creates a directory with the given drop-in files, by name.
 func dropDir(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -73,7 +73,7 @@ func TestDropIns(t *testing.T) {
 	}
 }
 
-// No other user may add a peer or read a secret.
+// No user other than root and the owner may add a peer or read a secret.
 func TestDropInsOfOthers(t *testing.T) {
 	peer := "[[peer]]\npublic_key = '$1'\n"
 	dir := dropDir(t, map[string]string{"a.toml": peer, "b.toml": peer, "c.toml": peer + "preshared_key = '$psk'\n"})
@@ -104,8 +104,7 @@ func TestDropInsOfOthers(t *testing.T) {
 	}
 }
 
-// TestDropInsAgain: only changed files are read again. The result is the same as after
-// reading all files.
+// Only changed files are read again, but the result is the same as after reading all files.
 func TestDropInsAgain(t *testing.T) {
 	dir := dropDir(t, map[string]string{
 		"1.toml": "[[peer]]\nname = 'one'\npublic_key = '$1'\nallowed_ips = '10.0.0.2'\n",
@@ -116,7 +115,8 @@ func TestDropInsAgain(t *testing.T) {
 	var d DropIns
 	look := func(reread ...string) {
 		t.Helper()
-		// As if all were read long after they were written: time stamps are to be trusted.
+		// Pretend that all files were read long after they were written, so their time stamps are
+		// reliable.
 		for name, r := range d.read {
 			r.at = r.at.Add(time.Hour)
 			d.read[name] = r
@@ -145,7 +145,7 @@ func TestDropInsAgain(t *testing.T) {
 	look()
 	write("2.toml", "[[peer]]\nname = 'two'\npublic_key = '$2'\nallowed_ips = '10.0.0.4'\n")
 	look("2.toml")
-	write("0.toml", "[[peer]]\nname = 'zero'\npublic_key = '"+wgPairs[3].public+"'\nallowed_ips = '10.0.0.2'\n") // has what 1 has
+	write("0.toml", "[[peer]]\nname = 'zero'\npublic_key = '"+wgPairs[3].public+"'\nallowed_ips = '10.0.0.2'\n") // as the peer of 1.toml
 	look("0.toml")
 	must(t, os.Remove(filepath.Join(dir, "0.toml")))
 	look("1.toml")
@@ -154,7 +154,7 @@ func TestDropInsAgain(t *testing.T) {
 	c.Paths.Policy = "plb"
 	look("1.toml")
 
-	// With a list of changed files, only those are examined.
+	// If With gets a list of changed files, it examines only those.
 	write("1.toml", "[[peer]]\nname = 'uno'\npublic_key = '$1'\n")
 	named := func(want string, files ...string) {
 		t.Helper()
@@ -167,9 +167,9 @@ func TestDropInsAgain(t *testing.T) {
 	named("uno", "1.toml")
 }
 
-// TestAlikeSeesAllKeys: a key of a peer that is added is compared, or this fails.
+// This test fails if a new key of a peer is added and alike does not compare it.
 func TestAlikeSeesAllKeys(t *testing.T) {
-	if n := reflect.TypeFor[Peer]().NumField(); n != 11 { // the last one is lines, which is no key
+	if n := reflect.TypeFor[Peer]().NumField(); n != 11 { // the last field is lines, which is not a key
 		t.Errorf("a peer has %d fields: does alike compare them?", n)
 	}
 	a := parsed(t, withKeys(everything)).Peers[0]
@@ -197,7 +197,7 @@ func TestAlikeSeesAllKeys(t *testing.T) {
 	}
 }
 
-// TestPeersFit agrees with the whole check about peers that contradict each other or the rest.
+// peersFit finds the same contradictions of peers as the full check.
 func TestPeersFit(t *testing.T) {
 	c := parsed(t, mainPart)
 	one := Peer{Name: "one", PublicKey: Key{9: 1}, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.200.0.1/32")}, Policy: c.Paths.Policy}
@@ -226,7 +226,7 @@ func TestPeersFit(t *testing.T) {
 // guestUser is the owner of files that the tests read as another user.
 const guestUser = 65534
 
-// guestDir is a directory that belongs to another user than root, with his files in it.
+// guestDir creates a directory that belongs to a user other than root, with the user's files in it.
 func guestDir(t *testing.T, files map[string]string) *Config {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -246,8 +246,8 @@ func give(t *testing.T, file string) {
 	must(t, os.Lchown(file, guestUser, guestUser))
 }
 
-// TestDropInsOfTheOwner: the user that the configuration names may add peers, and no other
-// user may, the daemon's own included.
+// The user that the configuration names may add peers. No other user may, not even the daemon's
+// user.
 func TestDropInsOfTheOwner(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
 	if got, err := CheckDropIns(c); err != nil || len(got.Peers) != 1 {
@@ -272,7 +272,7 @@ func TestDropInsOfTheOwner(t *testing.T) {
 	}
 }
 
-// TestDropInsOfAnyUser: a user's number has 32 bits.
+// The owner may have any user number of 32 bits.
 func TestDropInsOfAnyUser(t *testing.T) {
 	for _, uid := range []uint32{1 << 31, 3_000_000_000, maxUID} {
 		c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
@@ -292,9 +292,9 @@ func TestDropInsOfAnyUser(t *testing.T) {
 	}
 }
 
-// TestOwnerCannotHaveFilesRead: in the directory of a user who is not root, links, devices
-// and pipes are refused. So are files with another name, and files that a peer names. Each
-// fault is one line, which shows nothing of the target.
+// In the directory of a user other than root, links, devices and pipes are refused. So are files
+// with a second name (hard links), and key files that a peer names. Each fault is one line, which
+// shows nothing of the file's content.
 func TestOwnerCannotHaveFilesRead(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.toml")
 	must(t, os.WriteFile(secret, []byte("hunter2\n"), 0o600))
@@ -314,7 +314,7 @@ func TestOwnerCannotHaveFilesRead(t *testing.T) {
 	for _, name := range []string{"a.toml", "b.toml", "d.toml"} {
 		give(t, in(name))
 	}
-	// Root's link is in a directory where others choose its name.
+	// A link of root is refused too, because in this directory other users can choose its name.
 	must(t, os.Symlink(secret, in("h.toml")))
 	got, faults, err := WithDropIns(c)
 	if err != nil || len(got.Peers) != 1 || got.Peers[0].File != in("g.toml") {
@@ -339,9 +339,8 @@ func TestOwnerCannotHaveFilesRead(t *testing.T) {
 	}
 }
 
-// TestLinkThatComesLateIsNotFollowed: between the check and the opening of a file, the
-// owner may put a link in its place. It is not followed, even to a file of the same
-// directory.
+// Between the check and the opening of a file, the owner may replace the file by a link. The link
+// is not followed, even to a file of the same directory.
 func TestLinkThatComesLateIsNotFollowed(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
 	must(t, os.Symlink("a.toml", filepath.Join(c.PeersDir, "b.toml")))
@@ -356,8 +355,8 @@ func TestLinkThatComesLateIsNotFollowed(t *testing.T) {
 	f.Close()
 }
 
-// Somebody who owns a directory above may put another directory in the place of root's while it is
-// read. The files are those of the open directory, and no link of his is followed.
+// A user who owns a parent directory may replace root's directory by another one while it is read.
+// The files are still read from the open directory, and no link in the new directory is followed.
 func TestDirectoryThatIsReplacedIsNotRead(t *testing.T) {
 	top := t.TempDir()
 	dir, secret := filepath.Join(top, "peers"), filepath.Join(top, "secret")
@@ -380,7 +379,7 @@ func TestDirectoryThatIsReplacedIsNotRead(t *testing.T) {
 	}
 }
 
-// The directory that was examined is the one that is read.
+// The directory that is read is the one that was checked.
 func TestDirectoryChangesWhileItIsOpened(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	link, err := os.Lstat(a)
@@ -398,8 +397,8 @@ func TestDirectoryChangesWhileItIsOpened(t *testing.T) {
 	}
 }
 
-// TestNamesOfADirectoryAreBounded: the directory's owner may make any number of names, of
-// any kind.
+// The directory's owner may create any number of entries of any kind. The number that is read is
+// bounded.
 func TestNamesOfADirectoryAreBounded(t *testing.T) {
 	c := guestDir(t, nil)
 	first := filepath.Join(c.PeersDir, "0")
@@ -410,7 +409,7 @@ func TestNamesOfADirectoryAreBounded(t *testing.T) {
 	}
 }
 
-// TestOwnersDirectoryBehindALink: he cannot have another directory read in place of his.
+// The owner cannot make the daemon read another directory in place of his own.
 func TestOwnersDirectoryBehindALink(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
 	link := filepath.Join(t.TempDir(), "peers")
@@ -425,7 +424,7 @@ func TestOwnersDirectoryBehindALink(t *testing.T) {
 	}
 }
 
-// TestRootsDropInsComeFirst: if two files with any names claim the same, root's wins.
+// If two files claim the same key, name or prefix, root's file wins, whatever the files' names are.
 func TestRootsDropInsComeFirst(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\nname = 'agents'\npublic_key = '$1'\nallowed_ips = '10.0.0.2'\n"})
 	must(t, os.WriteFile(filepath.Join(c.PeersDir, "z.toml"), []byte(withKeys("[[peer]]\nname = 'roots'\npublic_key = '$2'\nallowed_ips = '10.0.0.2'\n")), 0o644))
@@ -438,8 +437,8 @@ func TestRootsDropInsComeFirst(t *testing.T) {
 	}
 }
 
-// A doubt names the line that was read, and no file is opened again by its name: its owner may have
-// put a link in its place meanwhile.
+// A doubt names the line number from the first reading. The file is not opened again by its name,
+// because its owner may have replaced it by a link.
 func TestDoubtsOpenNoDropInAgain(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.toml")
@@ -462,7 +461,8 @@ func TestDoubtsOpenNoDropInAgain(t *testing.T) {
 	}
 }
 
-// A prefix of root's with addresses that no peer can have is a doubt, as a guest's is refused.
+// If a prefix contains addresses that no peer can have, it is a doubt in a peer of root's, and is
+// refused in a guest peer.
 func TestUnusablePrefixesAreDoubts(t *testing.T) {
 	doubts := func(prefix string) int {
 		c := parsed(t, "[interface]\naddress = '10.9.0.1/24'\nprivate_key = 'oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY='\n[[peer]]\npublic_key = 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg='\nallowed_ips = '"+prefix+"'\n")

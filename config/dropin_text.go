@@ -9,10 +9,9 @@ type DropInText struct {
 	Err  error
 }
 
-// DropInTexts returns the texts of the first drop-in files of c in order of precedence, but no
-// more than `limit` texts. DropInTexts also returns the number of files beyond the limit.
-// DropInTexts reads a file as carefully as the daemon does, because root may run it on another
-// user's files.
+// DropInTexts returns the texts of the first `limit` drop-in files of c, in order of precedence,
+// and the number of the other files. It opens files with the same checks as the daemon, because
+// root may run it on another user's files.
 func DropInTexts(c *Config, limit int) (texts []DropInText, more int, err error) {
 	owner, err := c.dropInOwner()
 	if err != nil {

@@ -53,9 +53,9 @@ func With(c *Config, settings []Setting) (*Config, error) {
 	return next, nil
 }
 
-// Named returns settings in which peers have the names or keys of c. A setting may also name a
-// peer by its address inside the tunnel, as in "peer.10.80.0.2.policy". The address belongs to
-// the peer with the longest matching prefix.
+// Named returns the settings with each peer named as in c, by its name or key. A setting may name a
+// peer by its address inside the tunnel, as in "peer.10.80.0.2.policy". The address belongs to the
+// peer with the longest matching prefix.
 func Named(c *Config, settings []Setting) []Setting {
 	v := slices.Clone(settings)
 	for i, s := range v {
@@ -91,7 +91,7 @@ func (p *Peer) Named(settings []Setting) bool {
 	})
 }
 
-// plainFault removes the line from a fault, because the user never sees the parsed text.
+// plainFault removes the line number from a fault, because the user never sees the parsed text.
 func plainFault(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -130,7 +130,7 @@ func locateSetting(root section, key string) (spot, error) {
 	name, rest, _ := strings.Cut(key, ".")
 	k := rest
 	if name == "peer" {
-		k = rest[strings.LastIndexByte(rest, '.')+1:] // a name may have dots
+		k = rest[strings.LastIndexByte(rest, '.')+1:] // the peer's name may contain dots
 	}
 	i := slices.IndexFunc(schema, func(s sectionSpec) bool { return s.name == name })
 	if i < 0 || rest == "" {
@@ -156,7 +156,7 @@ func locateSetting(root section, key string) (spot, error) {
 	return p, root.doc.first()
 }
 
-// meantIn suggests a known key for a key that the section does not have.
+// meantIn suggests a known key in place of a key that the section does not have.
 func meantIn(section, key string) string {
 	home, spelled := spelling(section, key)
 	switch {
@@ -170,7 +170,7 @@ func meantIn(section, key string) string {
 	return fmt.Sprintf("the nearest is %s in %s: %s", spelled, header(home), typed(home, "NAME", spelled))
 }
 
-// meant suggests a known key for a key whose section is missing or unknown.
+// meant suggests a known key in place of a key whose section is missing or unknown.
 func meant(key string) string {
 	const usual = "keys look like paths.policy and peer.NAME.endpoints"
 	section, rest, dotted := strings.Cut(key, ".")

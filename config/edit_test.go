@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// commented is a file as people write them.
+// commented is a configuration file with comments, as people write it.
 const commented = `# top
 [interface] # the device
 private_key = "$0"   # secret
@@ -78,7 +78,7 @@ func TestEditFaults(t *testing.T) {
 	}
 }
 
-// After any setting, the text is read the same way except for that key.
+// After any setting, the text gives the same configuration as before, except for that key.
 func TestEditKeepsTheRest(t *testing.T) {
 	text, err := Template("lab")
 	must(t, err)
@@ -117,7 +117,7 @@ func TestEditKeepsTheRest(t *testing.T) {
 	})
 }
 
-// With returns the configuration for the daemon; a fault names the key and no line.
+// With returns a configuration for the daemon. Its faults name the key, but no line.
 func TestWith(t *testing.T) {
 	c := whole(t)
 	c.Peers = append(c.Peers, Peer{PublicKey: key(t, wgPairs[3].public), Name: "drop", Policy: "conga", File: "/x.d/drop.toml"})
@@ -137,7 +137,8 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// A peer is found by an address inside the tunnel, as ping and show find it.
+// A setting can name a peer by an address inside the tunnel, as `srdtun ping` and `srdtun show`
+// can.
 func TestSettingByInnerAddress(t *testing.T) {
 	c := parsed(t, mainPart+"[[peer]]\nname = 'wide'\npublic_key = '$1'\nallowed_ips = ['10.80.0.0/24', 'fd80::/64']\n"+
 		"[[peer]]\nname = 'one'\npublic_key = '$2'\nallowed_ips = ['10.80.0.2/32', 'fd80::2/128']\n[[peer]]\nname = '10.80.0.9.example'\npublic_key = '$3'\n")
@@ -158,8 +159,7 @@ func TestSettingByInnerAddress(t *testing.T) {
 	}
 }
 
-// TestSettingThatIsNoKeyIsCorrected: `set` and `check` find the section of a misplaced key with one
-// speller.
+// `srdtun set` and `srdtun check` suggest the same section for a misplaced key.
 func TestSettingThatIsNoKeyIsCorrected(t *testing.T) {
 	c := parsed(t, mainPart+"[[peer]]\nname = 'hub'\npublic_key = '$1'\n")
 	for key, want := range map[string]string{
@@ -192,7 +192,8 @@ func TestSettingThatIsNoKeyIsCorrected(t *testing.T) {
 	}
 }
 
-// TestSettingSaysWhatValueItWants: a value on a command line has no quotes, and a number no unit.
+// The error about an invalid value says which value is wanted. A value on a command line has no
+// quotes, and a number has no unit.
 func TestSettingSaysWhatValueItWants(t *testing.T) {
 	c := parsed(t, mainPart+"[[peer]]\nname = 'hub'\npublic_key = '$1'\n")
 	for setting, want := range map[string]string{

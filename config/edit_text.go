@@ -10,7 +10,7 @@ import (
 // bareNumbers matches a list of numbers without the brackets of TOML.
 var bareNumbers = regexp.MustCompile(`^ *\d+(?: *, *\d+)* *$`)
 
-// put returns the text with a value at the spot.
+// put returns the text in which the key at the spot has the given value.
 func (p spot) put(text []byte, value string) ([]byte, error) {
 	doc := string(text)
 	if value != "" {
@@ -105,8 +105,8 @@ func withoutLine(doc string, from, to int) string {
 	return doc[:start] + doc[end:]
 }
 
-// insert adds the key to its section: after the key's commented example, or after the section's
-// header.
+// insert adds the key to its section, after the key's commented example if there is one, otherwise
+// after the section's header.
 func (p spot) insert(doc, value string) ([]byte, error) {
 	line := p.key.name + " = " + value + "\n"
 	head := header(p.section.name)

@@ -10,12 +10,12 @@ import (
 
 // The limits of DNS names are from RFC 1035, section 2.3.4.
 const (
-	maxHostBytes  = 253 // a name of 255 octets on the wire, in text
+	maxHostBytes  = 253 // length of a name's text if the name has 255 octets on the wire
 	maxLabelBytes = 63
 )
 
-// errLinkLocal refuses a link-local address, because it is valid on one link only, and all
-// uplinks use the same endpoints.
+// errLinkLocal is the error for a link-local address. It is valid on one link only, but all uplinks
+// use the same endpoints.
 var errLinkLocal = errors.New("a link-local address cannot be an endpoint; give one that routes lead to")
 
 // Endpoint is a UDP address of a peer: a host and a port.
@@ -81,7 +81,7 @@ func splitEndpoint(s string) (host, port string, err error) {
 	return "", "", fmt.Errorf("%s: an IPv6 address needs brackets: [address]:port", quoted(s))
 }
 
-// parsePort accepts only decimal digits, whereas strconv also accepts a sign.
+// parsePort accepts only decimal digits. strconv would also accept a sign.
 func parsePort(s string) (uint16, error) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, errors.New("not a port")

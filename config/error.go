@@ -15,11 +15,11 @@ const shownBytes = 64
 type Error struct {
 	File string
 	Line int    // 1 for the first line; 0 if the fault is in no line
-	Key  string // such as "peer.endpoints"; empty if no key is at fault
+	Key  string // such as "peer.endpoints"; empty if the fault is not in a key
 	Msg  string
-	Peer string // a doubt's peer: its name or public key
+	Peer string // name or public key of the peer that a doubt is about
 
-	cause error // a failed read of a file, or nil
+	cause error // error of reading a file, or nil
 }
 
 // Error returns one line with the file, the line number, the key and the fault.
@@ -61,8 +61,8 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// quoted returns a value for an error in quotes, with secrets hidden, because a mistyped value
-// may be a secret.
+// quoted returns a value in quotes, for an error. It hides parts that look like secrets, because a
+// misplaced value may be a secret.
 func quoted(s string) string { return strconv.Quote(clipped(untangled(s, false))) }
 
 // clipped returns the beginning of a text, cut between characters.

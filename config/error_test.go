@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// mainPart is a sound beginning of four lines.
+// mainPart is a valid beginning of a configuration, with four lines.
 const mainPart = "[interface]\nprivate_key = \"$0\"\naddress = \"10.0.0.1/24\"\n\n"
 
-// faulty documents and the exact line that each one gives.
+// faulty has invalid documents, and the exact error that each of them gives.
 var faulty = []struct{ name, doc, want string }{
 	{"empty", "", `s.toml:1: interface.private_key: is missing; give private_key or private_key_file`},
 	{"no private key", "# x\n\n[interface]\nmtu = 1400\n", `s.toml:3: interface.private_key: is missing; give private_key or private_key_file`},
@@ -221,8 +221,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsWithOtherLineEnds moves every fault down by a byte order mark, three
-// lines and carriage returns.
+// TestFaultsWithOtherLineEnds adds a byte order mark, three lines and carriage returns to each
+// document. The error must have the correct line number.
 func TestFaultsWithOtherLineEnds(t *testing.T) {
 	for _, f := range faulty {
 		doc := withKeys(f.doc)
@@ -246,7 +246,8 @@ func TestFaultsWithOtherLineEnds(t *testing.T) {
 	}
 }
 
-// TestFaultOrderIsFixed guards against the order of a map showing.
+// TestFaultOrderIsFixed checks that the reported fault does not depend on the random order of a
+// map.
 func TestFaultOrderIsFixed(t *testing.T) {
 	doc := "[interface]\n"
 	for _, k := range []string{"zz", "yy", "xx", "ww", "vv", "uu", "tt", "ss", "rr", "qq"} {

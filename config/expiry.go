@@ -35,10 +35,10 @@ func (c *Config) NextExpiry() (at time.Time) {
 	return at
 }
 
-// localTimes are the names of the zones that the TOML decoder gives to times without a zone.
+// localTimes are the zone names that the TOML decoder gives to times without a zone.
 var localTimes = []string{"datetime-local", "date-local", "time-local"}
 
-// never is the value of a time key that stands for no time.
+// never is the value of a time key that means "no time".
 const never = "never"
 
 // time parses a time with a zone, written as a TOML time or in quotes.

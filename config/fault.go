@@ -8,16 +8,16 @@ import (
 )
 
 // Fault returns an error for a valid value that the host cannot use, such as a port that another
-// process has. The error names the file, the line and the key, like every fault of a file. The
-// error is not an *Error, because the file may be correct and the obstacle may be temporary.
-// Fault reads the file again to find the line, and leaves out the line if that fails.
+// process is using. The error names the file, the line and the key, like every fault of a file. The
+// error is not an *Error, because the file may be correct and the cause may be temporary. Fault
+// reads the file again to find the line, and leaves out the line if that fails.
 func (c *Config) Fault(table, key, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &useFault{c.fault(table, key, "%v", err).Error(), err}
 }
 
-// useFault is a fault that the daemon finds when it uses a value. useFault wraps its cause, so
-// that errors.Is recognises fs.ErrPermission.
+// useFault is a fault that appears when the daemon uses a value. It wraps its cause, so that
+// errors.Is recognises fs.ErrPermission.
 type useFault struct {
 	text  string
 	cause error

@@ -15,9 +15,9 @@ import (
 // have.
 const otherBits fs.FileMode = 0o077
 
-// platformBits are the permissions that a container platform may add without the user's choice.
-// Kubelet makes the files of a secret readable to all users (0644, its default) or to a group
-// (fsGroup, 0440). Docker mounts secrets with mode 0444.
+// platformBits are the permissions that a container platform may add to a file although the user
+// did not choose them. Kubelet makes the files of a secret readable to all users (0644, its
+// default) or to a group (fsGroup, 0440). Docker mounts secrets with mode 0444.
 const platformBits fs.FileMode = 0o044
 
 // readPrivate reads a regular file of at most `limit` bytes that only its owner may access. The
@@ -25,7 +25,7 @@ const platformBits fs.FileMode = 0o044
 // container platform, and returns them as `wide`.
 func readPrivate(path string, limit int64) (data []byte, wide fs.FileMode, err error) {
 	// The check before the opening refuses devices and named pipes, because opening a pipe could
-	// block for ever. After the opening, readPrivate checks the open file again.
+	// block for ever. After opening the file, readPrivate checks it again.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, 0, bare(err)
@@ -75,10 +75,10 @@ const (
 const invocation = "INVOCATION_ID"
 
 // platforms reports whether a container platform provides the file. Kubelet and Docker mount
-// secrets read-only and in memory. A user chose the mode of a file on a disk. A file in the root
-// file system of a container is part of an image, and other people have the image too. A systemd
-// service may see its whole host read-only (ProtectSystem=), and gets keys as credentials. A user
-// also chose the mode of a systemd service's key files.
+// secrets read-only and in memory. Other files do not count: for a file on a disk, a user chose the
+// mode. A file in the root file system of a container is part of an image, which other people have
+// too. A systemd service may see its whole host read-only (ProtectSystem=), but gets keys as
+// credentials, so a user chose the mode of its key files as well.
 func platforms(path string, info fs.FileInfo) bool {
 	var st syscall.Statfs_t
 	if os.Getenv(invocation) != "" || syscall.Statfs(path, &st) != nil || st.Flags&readOnlyMount == 0 {
@@ -107,7 +107,7 @@ func onReadOnlyMount(path string) bool {
 type openError struct {
 	path  string
 	mode  fs.FileMode
-	fixed bool // the mode cannot be changed at path
+	fixed bool // the mode of the file at path cannot be changed
 }
 
 func (e *openError) Error() string {
@@ -117,8 +117,8 @@ func (e *openError) Error() string {
 	return fmt.Sprintf("readable or writable by group or others (mode %04o); run: chmod 600 %s", e.mode, e.path)
 }
 
-// unlikely returns err, or a different error if the file is probably not a configuration. The
-// error err advises a chmod, which would do harm to a system file.
+// unlikely returns err, or a different error if the file is probably not a configuration. The error
+// err advises a chmod, which would do harm if the file is a system file.
 func unlikely(file string, err error) error {
 	var open *openError
 	if errors.As(err, &open) && filepath.Ext(file) != ".toml" {
@@ -135,7 +135,7 @@ func isCredential(path string) bool {
 	return filepath.IsAbs(dir) && filepath.Dir(path) == filepath.Clean(dir)
 }
 
-// bare removes the operation and the path from a file error, because the final message already
+// bare removes the operation and the path from a file error, because the complete message already
 // has them.
 func bare(err error) error {
 	var path *fs.PathError

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// written puts content into a new file with exactly that mode.
+// written creates a file with the given content and exactly the given mode.
 func written(t *testing.T, name, content string, mode fs.FileMode) string {
 	t.Helper()
 	must(t, os.WriteFile(name, []byte(content), 0o600))
@@ -74,8 +74,8 @@ func TestLoadChecksTheModeOfKeyFiles(t *testing.T) {
 	}
 }
 
-// TestLoadAcceptsCredentials covers the mode that systemd's access control lists
-// show, in its directory only.
+// TestLoadAcceptsCredentials checks that the file mode that results from systemd's access control
+// lists is accepted, but only in systemd's directory of credentials.
 func TestLoadAcceptsCredentials(t *testing.T) {
 	dir, doc := t.TempDir(), withKeys("[interface]\nprivate_key = '$0'\n")
 	t.Setenv("CREDENTIALS_DIRECTORY", dir+"/")
@@ -110,7 +110,7 @@ func TestLoadOfNoSuchFile(t *testing.T) {
 	}
 }
 
-// TestLoadOfNoRegularFile must not block on the pipe.
+// Load refuses files that are not regular files, and must not block on a named pipe.
 func TestLoadOfNoRegularFile(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")

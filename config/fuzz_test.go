@@ -21,13 +21,13 @@ func seeds(f *testing.F) {
 	f.Add([]byte("a.b=[{c='''x''',\"d\\u0041\"=\"\"\"y\"\"\"},#\n[1,2]]\n[[p]]\n[p.q]\n"))
 }
 
-// FuzzParse wants, of any bytes, a sound configuration or an error that names a
-// line of the file, in one line.
+// For any bytes, FuzzParse expects a valid configuration, or an error of one line that names a line
+// of the file.
 func FuzzParse(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if strings.Contains(string(data), "_file") {
-			return // the content of other files is no part of the input
+			return // the content of other files is not part of the input
 		}
 		cfg, err := Parse("s.toml", data)
 		if (cfg == nil) == (err == nil) {
@@ -61,7 +61,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzLocate wants marks for exactly the keys and elements that the decoder finds.
+// FuzzLocate expects marks for exactly the keys and elements that the decoder finds.
 func FuzzLocate(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

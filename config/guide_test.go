@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// fragments are the pieces of a configuration in a document: indented by four spaces, and
-// either beginning with a section or keys of one.
+// fragments returns the pieces of configurations in a document. A piece is indented by four spaces,
+// and begins with a section's header or with a key.
 func fragments(t *testing.T, file string) (v []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -27,17 +27,17 @@ func fragments(t *testing.T, file string) (v []string) {
 }
 
 var (
-	// beginning is the first line of a configuration, or of a piece of one.
+	// beginning matches the first line of a configuration or of a piece of one.
 	beginning = regexp.MustCompile(`\A\n(\[[a-z[]|[a-z_]+ = ["[0-9tf])`)
-	// setting is a key with its value in a sentence; the section may stand in front.
+	// setting matches a key with its value in a sentence. The section may precede the key.
 	setting     = regexp.MustCompile("`(\\[[a-z]+\\] |[a-z]+\\.)?([a-z_]+) = (\"[^`]*\"|\\[[^`]*\\]|[0-9]+|true|false)`")
 	placeholder = regexp.MustCompile(`public_key = "(PUBLIC KEY|the key)[^"]*"`)
 	keyFile     = regexp.MustCompile(`private_key(_file)? = "[^"]*"`)
 	hooked      = regexp.MustCompile(`(?m)^(post_up|pre_down) = `)
 )
 
-// Every piece of a configuration in a document is one that srdtun takes, once keys are put
-// in, and the keys that a fragment leaves out.
+// srdtun accepts every piece of a configuration in a document, after the test has inserted secrets
+// and the required keys that a piece leaves out.
 func TestConfigurationsInDocuments(t *testing.T) {
 	files, err := filepath.Glob("../docs/*.md")
 	must(t, err)
@@ -69,14 +69,14 @@ func TestConfigurationsInDocuments(t *testing.T) {
 	}
 }
 
-// takenSomewhere parses a key and its value as a sentence has them, in the section that is
-// named, or in any.
+// takenSomewhere parses a key and its value from a sentence, in the named section, or in any
+// section if none is named.
 func takenSomewhere(section, key, value string) (err error) {
 	sections := []string{strings.Trim(section, "[]. ")}
 	if section == "" {
 		sections = []string{"interface", "paths", "transport", "order", "peer"}
 	}
-	// Other keys that a key requires.
+	// The map has the other keys that a key requires.
 	needs := map[string]string{
 		"primary": "policy = \"active-backup\"\nlocal = " + value + "\n",
 		"weights": "policy = \"wcmp\"\nlocal = [\"eth0\", \"eth1\"]\n",

@@ -7,12 +7,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// leak is how many characters of a secret in a row an error must not show. The
-// other 27 keep more than 160 of its bits.
+// An error must not show leak consecutive characters of a secret. If it shows fewer, the other 28
+// or more characters keep at least 160 bits secret.
 const leak = 16
 
-// TestErrorsHideSecrets breaks a document in every way that a slip of the hand
-// does, and looks for its secrets in what comes out.
+// TestErrorsHideSecrets makes random typing mistakes in a document, and looks for its secrets in
+// the error.
 func TestErrorsHideSecrets(t *testing.T) {
 	secrets := []string{wgPairs[0].private, wgPairs[2].private}
 	doc := withKeys("[interface]\nprivate_key = \"$0\"\nmtu = 1400\n[[peer]]\npublic_key = \"$1\"\npreshared_key = \"") +
@@ -39,7 +39,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 	})
 }
 
-// TestImportErrorsHideSecrets does the same to a file of wg-quick's.
+// TestImportErrorsHideSecrets does the same to a wg-quick file.
 func TestImportErrorsHideSecrets(t *testing.T) {
 	secrets := []string{wgPairs[0].private, wgPairs[2].private}
 	doc := withKeys("[Interface]\nPrivateKey = $0\nMTU = 1400\nAddress = 10.0.0.1/24\nPostUp = a; b\nTable = off\nDNS = 10.0.0.9\n"+

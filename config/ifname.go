@@ -31,9 +31,9 @@ func checkIfname(name string) error {
 	return nil
 }
 
-// checkOwnName applies the rules of checkIfname, and further rules for the tunnel's device.
-// checkOwnName refuses "lo", which every network namespace has, and "interfaces", a word of
-// `srdtun show`. checkIfname already refuses "all", the other word of that command.
+// checkOwnName applies the rules of checkIfname, and further rules for the tunnel's device. It
+// refuses "lo", which every network namespace has, and "interfaces", which is an argument of
+// `srdtun show`. checkIfname already refuses "all", the other argument of that command.
 func checkOwnName(name string) error {
 	if name == "lo" {
 		return errors.New(quoted(name) + " is the loopback device, and cannot name the tunnel")

@@ -27,7 +27,8 @@ func (k Key) IsZero() bool { return k == Key{} }
 // String returns the key in base64, as wg(8) prints it.
 func (k Key) String() string { return keytext.Format(k) }
 
-// usable reports whether a key exchange with the public key yields a secret result.
+// usable reports whether the result of a key exchange with the public key is secret, which it is
+// not for points of small order.
 func (k Key) usable() bool { return keytext.Usable(k) }
 
 // MarshalText returns the key in base64, like String.

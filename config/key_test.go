@@ -17,8 +17,8 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// wgPairs are private keys and what `wg pubkey` of wireguard-tools prints for them.
-// The last three are not clamped.
+// wgPairs are private keys, with the public keys that `wg pubkey` of wireguard-tools prints for
+// them. The last three private keys are not clamped.
 var wgPairs = []struct{ private, public string }{
 	{"mEPwuDctPraZMuIwH6mC0oaasrbFEEOM1nxDJsqSN1I=", "SQwUzzyQ5HZ2U6nZDllkgrAIn0/7NBldIx2kFz3J1kA="},
 	{"oNuAOweTlKWCQmMmmZhfflH6jtFEOn5y1RvtwoYGX1Y=", "+jx2JIAWlwMonML838aITcfc0Ff/m/EzKXaP65i7LgU="},
@@ -50,8 +50,8 @@ func TestParseKeyRefuses(t *testing.T) {
 		"", "=", good[:43], good + "=", good + "\n", " " + good[1:], good[:43] + "A",
 		strings.Repeat("A", 42) + "\n=", strings.Repeat("A", 40) + "\n\n\n=",
 		strings.Repeat("A", 42) + "==", // 31 bytes
-		strings.Repeat("A", 42) + "B=", // a bit behind the last byte
-		strings.Repeat("-", 43) + "=",  // the alphabet of URLs
+		strings.Repeat("A", 42) + "B=", // a bit set after the last byte
+		strings.Repeat("-", 43) + "=",  // the URL-safe alphabet of base64
 		"SQwUzzyQ5HZ2U6nZDllkgrAIn0/7NBldIx2kFz3J1k\x00=",
 	} {
 		if s, err := ParseSecret(bad); err == nil || !s.IsZero() {
@@ -79,8 +79,8 @@ func TestKeyRoundTrip(t *testing.T) {
 	})
 }
 
-// TestParseKeyTwin compares the parser with decoding and encoding again, which
-// accepts exactly the texts that encode some key.
+// TestParseKeyTwin compares the parser with a model. The model decodes a text and encodes it again,
+// and accepts it if the result is the same text.
 func TestParseKeyTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(Key{1, 2, 3}.String())
@@ -96,9 +96,9 @@ func TestParseKeyTwin(t *testing.T) {
 	})
 }
 
-// TestOneSpellingOfAPublicKey compares ParseKey with big numbers: around p, at the bounds
-// of each byte, and with the top bit. A spelling that a key exchange would reduce is
-// refused.
+// TestOneSpellingOfAPublicKey compares ParseKey with computations on big numbers. It tries values
+// around the prime p, at the limits of each byte, and with the top bit set. A value that a key
+// exchange would reduce modulo p is refused.
 func TestOneSpellingOfAPublicKey(t *testing.T) {
 	p := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
 	rapid.Check(t, func(t *rapid.T) {
@@ -194,8 +194,8 @@ func TestSecretEqual(t *testing.T) {
 	}
 }
 
-// TestUsableKeys compares the list with the key exchange of crypto/ecdh, which fails for a
-// result of zero.
+// TestUsableKeys compares the list of low-order points with the key exchange of crypto/ecdh, which
+// fails if its result is zero.
 func TestUsableKeys(t *testing.T) {
 	private, err := ecdh.X25519().GenerateKey(rand.Reader)
 	must(t, err)
@@ -222,7 +222,8 @@ func TestUsableKeys(t *testing.T) {
 			t.Errorf("%x: usable %v, an exchange says %v", k, k.usable(), agrees(k))
 		}
 	}
-	// Of all other numbers, those that have a small order are refused as spellings.
+	// All other encodings of points of small order are refused because they are not the only
+	// spelling of the key.
 	for low := range 256 {
 		k := Key(keytext.LowOrder[len(keytext.LowOrder)-1])
 		k[0] = byte(low)

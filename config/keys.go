@@ -33,11 +33,11 @@ func LiveKeys() (v []string) {
 
 // KeyInfo describes a configuration key for the documentation.
 type KeyInfo struct {
-	Section string // its header in a file, such as [[peer]]
+	Section string // header of its section in a file, such as [[peer]]
 	Name    string
-	Value   string // the kind of its value
+	Value   string // type of its value
 	Default string
-	Live    bool // a change takes effect while running
+	Live    bool // a change takes effect without a restart
 	Meaning string
 }
 

@@ -6,14 +6,14 @@ import (
 )
 
 // maxDepth bounds the nesting of values and of keys. The deepest valid value has depth three: an
-// endpoint in a list in an inline peer. The TOML decoder recurses for each level, so a file of
-// brackets could otherwise exhaust the stack.
+// endpoint in a list in an inline peer. The TOML decoder recurses for each level. Without the
+// bound, a file of brackets could exhaust the stack.
 const maxDepth = 8
 
-// mark is the position of a value in a document. A mark contains the marks of the value's parts:
-// keys for a table, items for an array.
+// mark is the position of a value in a document. A mark contains the marks of the value's parts,
+// which are the keys of a table or the items of an array.
 type mark struct {
-	off   int  // bytes from the start of the document
+	off   int  // offset in bytes from the start of the document
 	named bool // the document has a header [name]
 	keys  map[string]*mark
 	items []*mark
@@ -35,8 +35,9 @@ func (m *mark) item(i int) *mark {
 	return m
 }
 
-// into returns the table in which a dotted key continues. If the name stands for an array of
-// tables, into() returns the last table of the array. A missing table is created.
+// into returns the table with the given name, in which the next part of a dotted key is looked up.
+// If the name belongs to an array of tables, into() returns the last table of the array. It creates
+// a missing table.
 func (m *mark) into(name string, off int) *mark {
 	part := m.part(name, off)
 	if n := len(part.items); n > 0 {
@@ -78,17 +79,17 @@ type located struct {
 	root *mark
 	deep int // offset of a value nested deeper than maxDepth, or -1
 
-	// twice is a repeated key or table header; its offset is -1 if nothing is repeated. The
-	// decoder misses a key that replaces the parts of a dotted key, and never reports the line of
-	// the first occurrence.
+	// twice is a repeated key or table header; its offset is -1 if nothing is repeated. It is
+	// needed because the decoder accepts a key that replaces the parts of a dotted key, and never
+	// reports the line of the first occurrence.
 	twice second
 }
 
 // second is the second occurrence of a key or a header.
 type second struct {
 	keyPart
-	first  int  // offset of the first one
-	header bool // of a table
+	first  int  // offset of the first occurrence
+	header bool // it is a table header
 }
 
 // locate finds the position of every key and array element in a TOML document, because the
@@ -112,8 +113,8 @@ func locate(doc string) located {
 	return located{root, s.deep, s.twice}
 }
 
-// scanner is the state of locate in a document. A scanner's method that returns false ends the
-// scan. No method of the scanner moves backwards or beyond the end.
+// scanner is the state of locate in a document. If a method of the scanner returns false, the scan
+// ends. No method moves backwards or beyond the end.
 type scanner struct {
 	doc   string
 	off   int

@@ -9,13 +9,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// writer makes a document and notes in which line each key and element stands.
+// writer generates a document, and records the line number of each key and element.
 type writer struct {
 	t    *rapid.T
 	text strings.Builder
 	line int
-	next int            // number of the next key, so that no name comes twice
-	want map[string]int // place to line; elements have their index in the place
+	next int            // number of the next key, so that each name is used once
+	want map[string]int // line number of each place, which is the path of a key or element
 }
 
 func (w *writer) put(s string) {
@@ -36,7 +36,7 @@ func (w *writer) gap() {
 	w.put(w.pick("", " ", "\t", "\n", "\r\n", " # ] }\n", "\n\n\n", "#\"\n"))
 }
 
-// key writes a key in one of its spellings and gives its name.
+// key writes a key in one of its TOML spellings, and returns its name.
 func (w *writer) key() string {
 	w.next++
 	name := fmt.Sprintf("k%d", w.next)
@@ -59,7 +59,7 @@ func (w *writer) key() string {
 	return name
 }
 
-// value writes a value of the given place.
+// value writes a value at the given place.
 func (w *writer) value(place string, depth int) {
 	kinds := []string{"1", "-2.5e3", "true", "1979-05-27 07:32:00", "07:32:00", "0xdead_beef", "nan",
 		`"a\"#]b\\"`, `'a"\'`, `""`, `''`,
@@ -180,7 +180,7 @@ func TestLocateGeneratedDocuments(t *testing.T) {
 		}
 		got := map[string]int{}
 		places(found.root, newLineIndex(doc), "", got)
-		delete(got, "/peer") // the array of tables itself, whose elements count
+		delete(got, "/peer") // the array of tables itself, of which only the elements count
 		for place, line := range w.want {
 			if got[place] != line {
 				t.Fatalf("%q in line %d, want %d\n%s", place, got[place], line, doc)
@@ -196,7 +196,8 @@ func TestLocateGeneratedDocuments(t *testing.T) {
 	})
 }
 
-// mismatch compares the shapes of a decoded document and of its marks.
+// mismatch compares the structure of a decoded document with that of its marks, and returns the
+// first difference.
 func mismatch(v any, m *mark) string {
 	switch v := v.(type) {
 	case map[string]any:

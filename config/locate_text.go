@@ -11,7 +11,7 @@ type keyPart struct {
 	off  int
 }
 
-// joined returns a dotted key within a table, in the form of error messages.
+// joined returns the full name of a dotted key in a table, as error messages show it.
 func joined(table string, path []keyPart) string {
 	for _, k := range path {
 		table += "." + k.name
@@ -69,8 +69,8 @@ func (s *scanner) text() (string, bool) {
 	return unescaped(s.doc[start:s.off]), s.take(`"`)
 }
 
-// multiLine moves to the end of a multi-line string. A string may end with one or two quotes of
-// its own, so the closing quotes are the last three of a run.
+// multiLine moves to the end of a multi-line string. The content of the string may end with one or
+// two quotes, so the closing quotes are the last three of a run.
 func (s *scanner) multiLine(quote byte) bool {
 	closing := strings.Repeat(string(quote), 3)
 	for s.off < len(s.doc) {

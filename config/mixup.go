@@ -1,15 +1,16 @@
 package config
 
-// Each key has one role: private, public or preshared. If a user pastes a key into another role,
-// a private key may become public, or a preshared key may add no secret. The checks in this file
-// compare all keys of a configuration. The messages about mixed-up keys never contain a key.
+// Each cryptographic key has one role: private, public or preshared. If a user pastes a key into
+// the place of another role, a private key may be published, or a preshared key may not be secret.
+// The checks in this file compare all keys of a configuration. The messages about mixed-up keys
+// never contain a key.
 
 // roles records the role of each known key.
 type roles struct {
 	private Secret
 	own     Key
-	public  map[Key]bool // of peers
-	shared  map[Key]bool // preshared keys of peers; the type only serves as bytes
+	public  map[Key]bool // public keys of peers
+	shared  map[Key]bool // preshared keys of peers; the type Key is used only as an array of bytes
 }
 
 func newRoles(private Secret, own Key) *roles {
@@ -32,19 +33,19 @@ const (
 	errPublicInShared  = `is also a public key, and so not secret: generate a preshared key with "srdtun genpsk", and use it at both ends`
 )
 
-// wrongPublic returns the reason why a peer's public key has another role, or "".
+// wrongPublic returns a message if a peer's public key has another role too, or "".
 func (r *roles) wrongPublic(p *Peer) string {
 	k := p.PublicKey
 	switch {
 	case isPrivate(k, r.private):
 		return errPrivateInPublic
-	case r.shared[k] && k != p.PresharedKey.Bytes(): // else wrongShared reports it
+	case r.shared[k] && k != p.PresharedKey.Bytes(): // if they are equal, wrongShared reports it
 		return errSharedInPublic
 	}
 	return ""
 }
 
-// wrongShared returns the reason why a peer's preshared key has another role, or "".
+// wrongShared returns a message if a peer's preshared key has another role too, or "".
 func (r *roles) wrongShared(p *Peer) string {
 	k := Key(p.PresharedKey.Bytes())
 	switch {
@@ -58,7 +59,8 @@ func (r *roles) wrongShared(p *Peer) string {
 	return ""
 }
 
-// isPrivate reports whether a key equals the private key, as configured or clamped for X25519.
+// isPrivate reports whether a key equals the private key, either as configured or as clamped for
+// X25519.
 func isPrivate(k Key, private Secret) bool {
 	raw := private.Bytes()
 	return NewSecret(k).Equal(private) || clamped(k) == clamped(raw)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// unclamped is a private key in another spelling, with the same public key.
+// unclamped returns a different private key with the same public key, because it is not clamped.
 func unclamped(t *testing.T, private string) string {
 	t.Helper()
 	s, err := ParseSecret(private)
@@ -17,8 +17,8 @@ func unclamped(t *testing.T, private string) string {
 	return Key(raw).String()
 }
 
-// Each key in another key's place is refused, and not repeated. That holds in the file, in a
-// drop-in, for a peer that is added, and for "set".
+// A key in the place of another role is refused, and the message does not contain it. This is so in
+// the file, in a drop-in file, for an added peer, and for `srdtun set`.
 func TestEachKeyHasOneRole(t *testing.T) {
 	private, own, a, b := wgPairs[0].private, wgPairs[0].public, wgPairs[1].public, wgPairs[2].public
 	psk, free := wgPairs[3].private, wgPairs[3].public
@@ -71,7 +71,7 @@ func TestEachKeyHasOneRole(t *testing.T) {
 		_, err = CheckDropIns(with)
 		refuse("in a drop-in", err)
 	}
-	// One preshared key for all peers is usual.
+	// It is common, and allowed, to use one preshared key for all peers.
 	if _, err := Parse("x.toml", []byte("[interface]\nprivate_key = \""+private+"\"\n"+peer(a, psk)+peer(b, psk))); err != nil {
 		t.Error(err)
 	}

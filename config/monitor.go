@@ -17,7 +17,7 @@ type Listen struct {
 const inUnix = "unix:"
 
 // unixMost is the maximum length of a Unix socket's path, in bytes. The limit of unix(7) is 107
-// bytes, and a new socket's temporary path is four bytes longer than the final one.
+// bytes. A new socket's temporary path is four bytes longer than the final one.
 const unixMost = 103
 
 // IsZero reports whether l contains no address.
@@ -37,7 +37,7 @@ func (l Listen) String() string {
 // Metrics holds the settings of the Prometheus endpoint.
 type Metrics struct {
 	Listen  Listen
-	PerPath bool // also a series for each path
+	PerPath bool // export series for each path, too
 }
 
 // Dashboard holds the settings of the web page.
@@ -51,12 +51,12 @@ func readMetrics(s section) Metrics {
 
 func readDashboard(s section) Dashboard { return Dashboard{Listen: s.listen("listen")} }
 
-// listen parses an address to listen on. listen() accepts no host name, because a changed
-// address could admit other hosts.
+// listen parses an address to listen on. It accepts no host name, because if the name's address
+// changed, the listener could become reachable for other hosts.
 func (s section) listen(key string) Listen {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
-		return Listen{} // no address, or a wrong type that is noted
+		return Listen{} // there is no address, or its wrong type has been recorded
 	}
 	if path, ok := strings.CutPrefix(text, inUnix); ok {
 		return s.listenUnix(key, path)

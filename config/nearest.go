@@ -3,7 +3,7 @@ package config
 import "strings"
 
 // comparedBytes bounds the length of an unknown key in comparisons, and so their time. Known keys
-// have at most a third of comparedBytes.
+// are at most a third as long.
 const comparedBytes = 64
 
 // nearest returns the known key with the smallest edit distance to `key`. The list `known` must

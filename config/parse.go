@@ -10,8 +10,8 @@ import (
 func Load(file string) (*Config, error) { return LoadCopy(file, file) }
 
 // LoadCopy loads the copy of a file that systemd passed to a service (systemd.exec(5),
-// LoadCredential=). LoadCopy reads the copy, and the copies of key files beside it. The interface
-// name and the errors refer to the original file, because the user edits that file.
+// LoadCredential=). LoadCopy reads the copy, and the copies of key files in the same directory. The
+// interface name and the errors refer to the original file, because the user edits that file.
 func LoadCopy(file, from string) (*Config, error) {
 	data, wide, err := readPrivate(from, MaxFileBytes)
 	if err != nil {
@@ -41,19 +41,18 @@ func (c *Config) Reread() (*Config, error) {
 // the name of the file. Parse also reads key files, relative to the file, and checks them as Load
 // does. Every error of Parse is an [*Error].
 //
-// If the file has several faults, Parse returns the first. Faults of single values have priority
-// over missing keys and contradictions.
+// If the file has several faults, Parse returns the first. Faults of single values are reported
+// before missing keys and contradictions.
 func Parse(file string, data []byte) (*Config, error) { return parse(file, file, data) }
 
-// ParseSealed parses a configuration text from another user. The text must be complete, because
-// ParseSealed reads no key file that it names.
+// ParseSealed parses a configuration text from another user. ParseSealed reads no key files, so the
+// text must contain its keys.
 func ParseSealed(file string, data []byte) (*Config, error) { return parse(file, sealed, data) }
 
-// sealed replaces the path for a text from another user, which is in no directory.
+// sealed stands for the path of a text from another user, because that text is in no directory.
 const sealed = ""
 
-// unseen replaces the path for a text that the program made, because the user never sees its
-// lines.
+// unseen stands for the path of a text that the program made. The user never sees its lines.
 const unseen = "\x00"
 
 func parse(file, from string, data []byte) (*Config, error) {

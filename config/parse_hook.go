@@ -20,8 +20,8 @@ func (s section) dns(key string) []string {
 	return v
 }
 
-// checkDNS accepts a valid argument of the resolver program: an address, or a name of letters,
-// digits and hyphens. A word of these characters cannot be mistaken for an option of the program.
+// checkDNS accepts an address, or a name of letters, digits and hyphens. The text becomes an
+// argument of the resolver program, and such a word cannot be mistaken for an option.
 func checkDNS(text string) error {
 	if addr, err := netip.ParseAddr(text); err == nil {
 		_, err = parseAddr(addr.String())

@@ -65,9 +65,8 @@ func (s section) addresses(key string) []netip.Prefix {
 	return prefixes
 }
 
-// numberOr parses a number from 0 to hi, or the word in `zero`, which stands for 0. numberOr
-// also accepts a number in quotes, decimal or hexadecimal, because wg(8) prints marks in
-// hexadecimal.
+// numberOr parses a number from 0 to hi, or the word in `zero`, which means 0. The number may be in
+// quotes, and then also hexadecimal, because wg(8) prints marks in hexadecimal.
 func (s section) numberOr(key string, absent, hi int64, zero string) int64 {
 	text, ok := s.vals[key].(string)
 	if !ok {

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// maxKeyFileBytes bounds a key file, and is much larger than a key with its line end.
+// maxKeyFileBytes bounds the size of a key file in bytes. It is much larger than a key with its
+// line end.
 const maxKeyFileBytes = 1024
 
 // publicKey parses a public key, which is required.
 func (s section) publicKey(key string) Key {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
-		return Key{} // checkWhole reports a missing key, and the method text() a wrong type
+		return Key{} // checkWhole reports a missing key, and the method text() has reported a wrong type
 	}
 	k, err := ParseKey(text)
 	switch {
@@ -27,8 +28,9 @@ func (s section) publicKey(key string) Key {
 	return k
 }
 
-// secret returns a secret from the value of key, or from the file that key_file names, or zero if
-// both are missing. The errors of secret() never contain the secret.
+// secret returns the secret in the value of `key`, or in the file that the key with the suffix
+// "_file" names. It returns zero if both are missing. The errors of secret() never contain the
+// secret.
 func (s section) secret(key string) Secret {
 	fileKey := key + "_file"
 	switch {
@@ -75,7 +77,7 @@ func (s section) secretFile(key, fileKey string) Secret {
 	data, wide, err := readPrivate(from, maxKeyFileBytes)
 	if err != nil {
 		if name = path; looksDrawn(s.text(fileKey, "")) {
-			name = hidden // perhaps a key in place of a file name
+			name = hidden // the text may be a key in place of a file name
 		}
 		msg := clipped(name) + ": " + err.Error()
 		if path != from && errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +92,7 @@ func (s section) secretFile(key, fileKey string) Secret {
 }
 
 // keyFile returns the original path of a key file, and the path to read. The paths differ for a
-// copy that systemd made, because the copy of the key file is beside the copy of the
+// copy that systemd made, because the copy of the key file is in the same folder as the copy of the
 // configuration.
 func (d *document) keyFile(name string) (path, from string) {
 	if filepath.IsAbs(name) {
@@ -102,7 +104,7 @@ func (d *document) keyFile(name string) (path, from string) {
 // secretText decodes a secret from base64, and reports faults under the key `at`.
 func (s section) secretText(key, at, text string) Secret {
 	if at == key && kind(s.vals[key]) != "a string" {
-		return Secret{} // noted already
+		return Secret{} // the wrong type has already been recorded
 	}
 	k, err := ParseSecret(text)
 	switch {

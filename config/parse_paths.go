@@ -19,7 +19,8 @@ func (d *draft) readPaths() Paths {
 	}
 }
 
-// pathMTU parses an MTU: 0 for discovery, or a bound that leaves room for path validation.
+// pathMTU parses an MTU. It is 0 for discovery, or an upper bound that still allows path
+// validation.
 func (s section) pathMTU(key string) int {
 	n := s.number(key, 0, 0, math.MaxInt32)
 	if n > maxPathMTU || n > 0 && n < minPathMTU {
@@ -32,7 +33,7 @@ func (s section) pathMTU(key string) int {
 func (s section) portRange(key string) [2]uint16 {
 	text := s.text(key, "")
 	if text == "" && (!s.has(key) || kind(s.vals[key]) != "a string") {
-		return [2]uint16{} // any free ports, or a wrong type that is noted
+		return [2]uint16{} // any free ports; a wrong type has already been recorded
 	}
 	firstText, lastText, _ := strings.Cut(text, "-")
 	first, err := parsePort(firstText)

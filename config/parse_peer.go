@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// readPeer parses a peer section; the argument policy applies to a peer without its own policy.
+// readPeer parses a peer section. A peer without its own policy gets the argument policy.
 func readPeer(s section, policy string) Peer {
 	seconds := s.numberOr("persistent_keepalive", 0, maxKeepaliveSeconds, "off")
 	return Peer{
@@ -59,8 +59,8 @@ func (s section) endpoints(key string) []Endpoint {
 	return endpoints
 }
 
-// prefixes parses at most `limit` prefixes, and clears their host bits, as wg(8) does. The
-// check for duplicates needs the prefixes in the order of the file.
+// prefixes parses at most `limit` prefixes, and clears their host bits, as wg(8) does. It keeps the
+// order of the file, because the check for duplicates needs it.
 func (s section) prefixes(key string, limit int) []netip.Prefix {
 	var prefixes []netip.Prefix
 	for _, it := range s.items(key, limit) {

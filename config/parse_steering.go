@@ -13,7 +13,7 @@ var Policies = []string{
 // steering parses the parameters of path policies. checkWeights later looks for the primary in
 // local.
 func (s section) steering() Steering {
-	s.text("primary", "") // notes a wrong type
+	s.text("primary", "") // records a wrong type
 	return Steering{
 		FlowletTimeout: s.duration("flowlet_timeout", minFlowlet, maxFlowlet),
 		Weights:        s.numbers("weights", maxLocals, 1, maxWeight),

@@ -15,7 +15,7 @@ func key(t *testing.T, text string) Key {
 	return k
 }
 
-// everything has every key but those that name files.
+// everything is a configuration with every key except those that name files.
 const everything = `
 [interface]
 name = "lab0"
@@ -145,7 +145,7 @@ func TestParseDefaults(t *testing.T) {
 	}
 }
 
-// TestParseOtherSpellings has values with two spellings.
+// TestParseOtherSpellings checks values that have two spellings.
 func TestParseOtherSpellings(t *testing.T) {
 	long := parsed(t, `
 [interface]
@@ -178,8 +178,8 @@ interface = { private_key = '$0', address = "10.0.0.1/24", table = "auto", fwmar
 	}
 }
 
-// parsed reads a document in which $0 is a private key and $1 to $3 are public
-// keys of others.
+// parsed parses a document in which $0 stands for a private key, and $1 to $3 for public keys of
+// other hosts.
 func parsed(t *testing.T, doc string) *Config {
 	t.Helper()
 	cfg, err := Parse("s.toml", []byte(withKeys(doc)))

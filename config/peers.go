@@ -36,7 +36,7 @@ func parsePeers(file string, data []byte, dir string) ([]Peer, error) {
 	for _, s := range root.sections("peer", maxPeers) {
 		p := readPeer(s, DefaultPolicy)
 		if !s.has("policy") {
-			p.Policy = "" // the policy of [paths], which this file does not have
+			p.Policy = "" // the default is the policy of [paths], which this file does not have
 		}
 		if p.PublicKey.IsZero() {
 			s.fail("public_key", "is missing")
@@ -78,7 +78,7 @@ func WithPeers(c *Config, peers []Peer) (*Config, error) {
 	return &all, all.sound()
 }
 
-// sound validates a configuration that the program assembled from parts.
+// sound returns an error if a configuration that the program assembled from parts is invalid.
 func (c *Config) sound() error {
 	_, err := parse(c.File, unseen, formatAll(c))
 	var e *Error

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Peers that are added take the place of those with their keys, and what they leave out
-// is as in the configuration.
+// An added peer replaces a peer with the same key. Keys that it leaves out get the defaults of the
+// configuration.
 func TestWithPeers(t *testing.T) {
 	c := parsed(t, mainPart+"[paths]\npolicy = 'plb'\n[[peer]]\nname = 'a'\npublic_key = '$1'\nallowed_ips = '10.1.0.0/16'\n")
 	peers, err := ParsePeers("more.toml", []byte(withKeys("[[peer]]\npublic_key = '$1'\nallowed_ips = '10.2.0.0/16'\n[[peer]]\nname = 'b'\npublic_key = '$2'\npolicy = 'ecmp'\n")))
@@ -22,7 +22,7 @@ func TestWithPeers(t *testing.T) {
 	if p := got.Peers; len(p) != 2 || p[0].AllowedIPs[0].String() != "10.2.0.0/16" || p[0].Policy != "plb" || p[1].Policy != "ecmp" || c.Peers[0].Name != "a" {
 		t.Errorf("peers %+v", p)
 	}
-	// Line numbers would belong to a text that the user never sees.
+	// The error has no line number, because the user never sees the text.
 	want := "peer.allowed_ips: 10.1.0.0/16 belongs to peer a already"
 	peers[1].AllowedIPs = c.Peers[0].AllowedIPs
 	if _, err := WithPeers(c, peers[1:]); err == nil || err.Error() != want {
@@ -42,7 +42,7 @@ func TestWithPeers(t *testing.T) {
 	}
 }
 
-// The service manager passes a copy of the file from the time of the start.
+// The service manager passes a copy of the file that was made at the start of the service.
 func TestReread(t *testing.T) {
 	dir := t.TempDir()
 	file, copied := filepath.Join(dir, "s.toml"), filepath.Join(dir, "copy.toml")

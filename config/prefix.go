@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// errMapped refuses IPv4-mapped addresses, because the kernel would make an IPv6 route that no
-// packet matches.
+// errMapped is the error for an IPv4-mapped address. The kernel would make an IPv6 route from it,
+// which no packet matches.
 var errMapped = errors.New("an IPv4 address in IPv6 form; write it as IPv4")
 
 // parseAddr parses the address of a single host.
@@ -30,8 +30,8 @@ func parseAddr(s string) (netip.Addr, error) {
 	return addr, nil
 }
 
-// parsePrefix parses "address/length", or an address alone as a prefix of full length, as wg(8)
-// does. parsePrefix keeps host bits.
+// parsePrefix parses "address/length", as wg(8) does. An address without a length gets the full
+// length. parsePrefix keeps host bits.
 func parsePrefix(s string) (netip.Prefix, error) {
 	prefix, err := splitPrefix(s)
 	if err != nil {

@@ -21,8 +21,8 @@ func header(name string) string {
 	return "[" + name + "]"
 }
 
-// keysOf returns the names of the keys that a section may contain. The document has the name "",
-// and contains the sections.
+// keysOf returns the names of the keys that a section may contain. The name "" stands for the whole
+// document, which contains the sections.
 func keysOf(name string) []string {
 	var names []string
 	for _, s := range schema {
@@ -39,7 +39,7 @@ func keysOf(name string) []string {
 func (s section) checkKeys() {
 	known := keysOf(s.name)
 	first, found := "", false
-	for key := range s.vals { // in any order: the first in the file is kept
+	for key := range s.vals { // in random order; the fault that is first in the file is reported
 		if !slices.Contains(known, key) && (!found || s.off(key) < s.off(first)) {
 			first, found = key, true
 		}
@@ -106,11 +106,11 @@ func spelling(section, key string) (home, spelled string) {
 	return home, spelled
 }
 
-// leastPart is the minimum length, in bytes, of a word that can stand for a longer key.
+// leastPart is the minimum length, in bytes, of a word that is accepted as part of a longer key.
 const leastPart = 4
 
-// partOf returns the only known key that contains a word, such as persistent_keepalive for
-// keepalive.
+// partOf returns the known key that contains a word, such as persistent_keepalive for keepalive. If
+// several known keys contain the word, partOf returns none.
 func partOf(word string, known []string) (whole string, is bool) {
 	for _, k := range known {
 		if len(word) >= leastPart && strings.Contains(plain(k), plain(word)) {

@@ -10,12 +10,13 @@ const (
 // configurations, and docs/config.md use keySpec.
 type keySpec struct {
 	name   string
-	kind   string // of its value, for docs
+	kind   string // type of its value, for docs
 	absent string // its default, for docs
-	live   bool   // a change takes effect while running
-	means  string // one sentence, for docs
-	// The function value() returns the key's value in a configuration as TOML. For a default,
-	// and for a key that replaces another, value returns "".
+	live   bool   // a change takes effect without a restart
+	means  string // its meaning in one sentence, for docs
+	// The function value() returns the key's value in a configuration as TOML. It returns "" if the
+	// value is the default, and for a key whose value another key contains, such as
+	// private_key_file.
 	value  func(c *Config, p *Peer) string
 	secret bool // value must not be shown
 }

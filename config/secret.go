@@ -20,8 +20,8 @@ type Secret struct {
 	_ [0]func() // == would compare pointers
 
 	// The pointer key points at a pointer to the key; nil is a key of zeros. For an unexported
-	// field or a wrong verb, fmt calls no methods of a value and prints its bytes. fmt follows
-	// one pointer to print bytes, but never a second one.
+	// field or a wrong verb, fmt calls no methods of a value, but prints its content. fmt follows
+	// one pointer to print that content, but never a second one.
 	key **[keyBytes]byte
 }
 

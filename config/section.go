@@ -12,14 +12,14 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// document is a file that the parser reads. The document collects all faults, and reports the
-// first one in the file, in whatever order the checks run.
+// document is a file that the parser reads. It collects all faults. Whatever the order of the
+// checks is, it reports the fault that is first in the file.
 type document struct {
-	file   string // as faults name it
+	file   string // name of the file in faults
 	dir    string // directory of its key files
 	sealed bool   // no other file may be read
 	guest  bool   // its author may not make this process read other files
-	unseen bool   // its line numbers mean nothing to the user
+	unseen bool   // the user never sees the text, so faults have no line numbers
 	lines  lineIndex
 	faults []fault
 
@@ -31,9 +31,9 @@ type KeyFile struct {
 	Line     int
 	Key      string // such as "interface.private_key_file"
 	Path     string
-	Relative bool // Path was relative to the configuration: a service manager can pass the file beside it
+	Relative bool // Path was relative to the configuration, so a service manager can pass the file with it
 
-	wide fs.FileMode // accepted permissions of others
+	wide fs.FileMode // accepted permissions of group and others
 }
 
 type fault struct {
@@ -60,8 +60,8 @@ func (d *document) fail(off int, key string, cause error, msg string) {
 // typoEdits is the maximum edit distance between a misspelled key and a known key.
 const typoEdits = 4
 
-// shownKey returns the form of a key for an error message. A known key, or a key similar to one,
-// is shown whole. Any other long word is hidden, because it may be a secret whose key was lost.
+// shownKey returns the form of a key for an error message. A known key, or a key similar to one, is
+// shown whole. Any other long word is hidden, because it may be a secret that has lost its key.
 func shownKey(key string) string {
 	last := plain(key[strings.LastIndexByte(key, '.')+1:])
 	for _, s := range schema {
@@ -76,7 +76,7 @@ func shownKey(key string) string {
 // file lacks is empty, and has the position of its parent.
 type section struct {
 	doc  *document
-	name string // as in errors: "interface", "peer"
+	name string // name in errors: "interface", "peer"
 	vals map[string]any
 	at   *mark
 }

@@ -17,8 +17,8 @@ import (
 // so a file can hold maxPeers peers.
 const MaxFileBytes = 1 << 20
 
-// foreign matches a line of a wg(8) configuration that TOML forbids, because its base64 key is
-// not quoted. wg(8) ignores case.
+// foreign matches a line of a wg(8) configuration with a key, which is not valid TOML, because the
+// key is not quoted. It ignores case, as wg(8) does.
 var foreign = regexp.MustCompile(`(?im)^[ \t]*(private|public|preshared)key[ \t]*=[ \t]*[a-z0-9+/]`)
 
 const looksForeign = `looks like a wg(8) file; "srdtun import FILE" makes one for srdtun of it`
@@ -73,8 +73,8 @@ func firstInvalid(s string) int {
 }
 
 // firstControl returns the offset of the first control character other than tab and line end, or
-// -1. The decoder refuses control characters too, but reports the line where the surrounding text
-// begins.
+// -1. The decoder refuses control characters too, but reports the line where the surrounding string
+// or comment begins.
 func firstControl(s string) int {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -106,8 +106,8 @@ func (d *document) failSyntax(text string, err error) {
 		d.fail(len(text), "", nil, redacted(err.Error()))
 		return
 	}
-	// The line is computed from the decoder's offset, because the decoder's line number is one
-	// too small at the end of a file. For a fault in a multi-line string, the line is the one
+	// The line number is computed from the decoder's offset, because the decoder's own line number
+	// is one too small at the end of a file. For a fault in a multi-line string, it is the line
 	// where the string begins.
 	off := min(max(parse.Position.Start, 0), len(text))
 	key, msg := withoutStray(parse.LastKey), unquoted(parse.Message)
@@ -117,11 +117,11 @@ func (d *document) failSyntax(text string, err error) {
 	d.fail(off, key, nil, "not valid TOML: "+msg)
 }
 
-// quotation matches a quotation of the file in a message of the decoder.
+// quotation matches text that a message of the decoder quotes from the file.
 var quotation = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|Key '.*'|'[^']*'|[0-9]{6,}`)
 
 // unquoted hides quotations in a message, except for single characters and harmless words. The
-// fault may be in a secret or a command, and the line alone may not show that.
+// fault may be in a secret or a command, which the line alone may not show.
 func unquoted(msg string) string {
 	return redacted(quotation.ReplaceAllStringFunc(msg, func(q string) string {
 		text := strings.Trim(strings.TrimPrefix(q, "Key "), `"'`)
@@ -170,7 +170,8 @@ func holdsSecret(s string) bool {
 	return keytext.Shape.MatchString(s) || strings.Contains(p, "privatekey") || strings.Contains(p, "presharedkey")
 }
 
-// redacted hides runs that may be secrets or parts of secrets, but keeps long numbers.
+// redacted hides runs of characters that may be secrets or parts of secrets, but keeps long
+// numbers.
 func redacted(msg string) string {
 	return secretLike.ReplaceAllStringFunc(keytext.Hide(msg, nil), func(run string) string {
 		if allNumeric(run) {

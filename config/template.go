@@ -12,9 +12,9 @@ var templateText string
 
 var templateParsed = template.Must(template.New("init").Parse(templateText))
 
-// Template returns a new configuration for an interface of this name. The configuration is valid
-// and commented, contains or describes every key, and has a fresh private key but no peers.
-// Template fails if an interface cannot have the name, or if the system's random source fails.
+// Template returns a new configuration for an interface of this name. It is valid, has comments,
+// and contains or describes every key. It has a new private key and no peers. Template fails if an
+// interface cannot have the name, or if the system's random source fails.
 func Template(name string) ([]byte, error) {
 	if err := checkOwnName(name); err != nil {
 		return nil, err

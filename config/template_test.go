@@ -36,8 +36,8 @@ func TestTemplateRefusesBadNames(t *testing.T) {
 	}
 }
 
-// TestTemplateHasEveryKey takes the comments off the examples: every key of the
-// schema must be there, and the values shown must be sound.
+// TestTemplateHasEveryKey uncomments the examples. Every key of the schema must occur, and the
+// shown values must be valid.
 func TestTemplateHasEveryKey(t *testing.T) {
 	text, err := Template("lab")
 	must(t, err)

@@ -64,7 +64,7 @@ func TestIfname(t *testing.T) {
 	}
 }
 
-// TestNameFromFile covers configurations that do not name their interface.
+// TestNameFromFile tests configurations that do not name their interface.
 func TestNameFromFile(t *testing.T) {
 	doc := []byte(withKeys("[interface]\nprivate_key = '$0'\n"))
 	for file, want := range map[string]string{"lab.toml": "lab", "/etc/srdtun/a.b.toml": "a.b", "./x": "x", "x.conf": "x"} {
@@ -79,7 +79,7 @@ func TestNameFromFile(t *testing.T) {
 	}
 }
 
-// slowEdits is the recursive definition of the distance.
+// slowEdits computes the edit distance by its recursive definition.
 func slowEdits(a, b string) int {
 	if a == "" || b == "" {
 		return len(a) + len(b)
@@ -102,13 +102,13 @@ func TestEditsTwin(t *testing.T) {
 	})
 }
 
-// TestNearestFindsEveryTypo makes one mistake in every key of the schema.
+// TestNearestFindsEveryTypo makes one typing mistake in every key of the schema.
 func TestNearestFindsEveryTypo(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for _, s := range schema {
 		for _, key := range s.names() {
 			if len(key) < 5 {
-				continue // one edit can make another short key of it
+				continue // one edit can change it to another short key
 			}
 			for range 20 {
 				at := draw.IntN(len(key) - 1)

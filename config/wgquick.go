@@ -59,8 +59,8 @@ func Import(file string, data []byte, o ImportOptions) (*Imported, error) {
 	return &Imported{Text: []byte(im.out.String()), Notes: im.notes}, nil
 }
 
-// importer reads a whole wg-quick file, and then writes a configuration. A later line of the file
-// may repeat a key, or claim the prefix of an earlier peer.
+// importer reads a whole wg-quick file, and then writes a configuration. It reads the whole file
+// first, because a later line may repeat a key, or claim the prefix of an earlier peer.
 type importer struct {
 	file    string
 	opt     ImportOptions
@@ -71,9 +71,9 @@ type importer struct {
 	pending []wgComment // comments whose section is not known yet
 	blank   bool        // the previous line was empty
 	empty   bool        // this line is empty
-	tail    []string    // comments at the end, of no section
+	tail    []string    // comments at the end that belong to no section
 	leftOut []*wgLeftOut
-	hooks   []string // the keys of the imported ones
+	hooks   []string // keys of the imported hooks
 	keyBy   *wgField // the hook with a command that sets the private key; nil: none
 	keyFile string   // path from a hook that sets the private key; "": none
 	notes   []string
@@ -86,7 +86,7 @@ type importer struct {
 type wgSection struct {
 	name    string // "interface" or "peer"
 	line    int
-	lead    [][]string // separate blocks of comments above it
+	lead    [][]string // separate blocks of comments above the section
 	remarks []string   // its own comments
 	below   string     // the comment in the line below its header
 	fields  []*wgField
@@ -94,11 +94,11 @@ type wgSection struct {
 
 // wgField is a configuration key with its value.
 type wgField struct {
-	key, word string // its names in srdtun and in wg-quick(8)
+	key, word string // its name in srdtun and in wg-quick(8)
 	line      int
 	value     string   // in TOML; "" for a list, which has items
-	items     []wgItem // of a list
-	remark    string   // comment behind the value
+	items     []wgItem // members of a list
+	remark    string   // comment after the value
 }
 
 // wgItem is a member of a list value, with its line.
@@ -178,7 +178,7 @@ func (im *importer) read(line string) error {
 	name = strings.TrimSpace(name)
 	hook := wgHookKey(name)
 	if pair && hook != "" {
-		// bash(1) parses the rest of a hook's line, and has its own rule for comments.
+		// bash(1) parses the rest of a hook's line, and it has another rule for comments.
 		value, note = cutShellComment(line[strings.IndexByte(line, '=')+1:])
 	}
 	im.blank, im.empty = im.empty, line == ""
@@ -273,12 +273,12 @@ func (im *importer) pair(name, value string) error {
 	return nil
 }
 
-// keyWords matches names of keys as other programs choose them, such as DisallowedIPs and
-// excluded_apps. keyWords does not match a part of a base64 key.
+// keyWords matches names that other programs give to keys, such as DisallowedIPs and excluded_apps.
+// It does not match a part of a base64 key.
 var keyWords = regexp.MustCompile(`^(?:[A-Z]{0,3}[a-z]{2,}[ _-]?){1,6}[A-Za-z]{0,3}[0-9]?$`)
 
-// shownWord returns the name of an unknown key for an error message. A misplaced secret may stand
-// in place of a key's name.
+// shownWord returns the name of an unknown key for an error message. It hides the name if it may be
+// a misplaced secret.
 func shownWord(name string) string {
 	if keyWords.MatchString(name) && !keytext.Shape.MatchString(name) {
 		return name
@@ -293,7 +293,7 @@ type wgLeftOut struct {
 	words []string
 }
 
-// foreign writes another program's key as a comment.
+// foreign keeps another program's key as a comment.
 func (im *importer) foreign(name, value, why string) error {
 	i := slices.IndexFunc(im.leftOut, func(l *wgLeftOut) bool { return l.why == why })
 	if i < 0 {
@@ -310,8 +310,8 @@ func (im *importer) foreign(name, value, why string) error {
 	return nil
 }
 
-// verify parses the result as the daemon will do, but reads no key file. A fault in the result is
-// a contradiction, and verify() reports it in the terms of the wg-quick file.
+// verify parses the result as the daemon will do, but reads no key file. A fault in the result must
+// be a contradiction between values. verify() reports it with the names of the wg-quick file.
 func (im *importer) verify() error {
 	text := im.out.String()
 	if f := im.iface.field("private_key_file"); f != nil {

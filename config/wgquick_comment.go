@@ -12,10 +12,10 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// wgComment is a comment on a line of its own in a wg-quick file.
+// wgComment is a comment on a separate line in a wg-quick file.
 type wgComment struct {
 	text  string
-	apart bool // an empty line is above it
+	apart bool // there is an empty line above it
 }
 
 // remember stores a comment until its section is known.
@@ -36,10 +36,9 @@ var (
 )
 
 // place assigns the stored comments to sections. The importer calls place(s) when it meets the
-// header or a key of the section s, and place(nil) at the end of the file. A comment right below
-// a header belongs to the header's section, and a comment right above a header to the section
-// that begins there. Comments apart from headers, and peers that are commented out, keep their
-// positions.
+// header or a key of the section s, and place(nil) at the end of the file. A comment directly below
+// a header belongs to that section, and so does a comment directly above the header. Comments that
+// are separated from headers, and peers that are commented out, keep their positions.
 func (im *importer) place(next *wgSection) {
 	comments := im.pending
 	im.pending = nil
@@ -127,8 +126,8 @@ var wgNames = []*regexp.Regexp{
 var wgOneWord = regexp.MustCompile(`^[\pL\pN][\pL\pN._@+-]*$`)
 
 // wordsAreNames reports whether single words below headers are names, as algo writes them. Algo
-// writes a different word below each peer's header. A user's note such as "# gone" stands only
-// below some headers.
+// writes a different word below each peer's header, whereas a user's note such as "# gone" occurs
+// only below some headers.
 func (im *importer) wordsAreNames() bool {
 	words := map[string]bool{}
 	for _, p := range im.peers {

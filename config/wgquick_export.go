@@ -29,7 +29,7 @@ func exportSection(b *strings.Builder, name string, c *Config, p *Peer) {
 	for _, k := range sectionOf(name).keys {
 		v := k.value(c, p)
 		if v == "" && k.name == "listen_port" {
-			v = fmt.Sprint(DefaultListenPort) // wg's default differs: any port
+			v = fmt.Sprint(DefaultListenPort) // written because the default of wg differs: any port
 		}
 		if v == "" {
 			continue
@@ -75,7 +75,7 @@ func exportHooks(key string, c *Config) string {
 // shellLine returns a command with its words quoted for a shell.
 func shellLine(argv []string) string {
 	if len(argv) == 3 && (argv[0] == "sh" || argv[0] == "bash") && argv[1] == "-c" {
-		return strings.TrimPrefix(argv[2], errexit) // wg-quick(8) sets this itself
+		return strings.TrimPrefix(argv[2], errexit) // wg-quick(8) itself sets this option
 	}
 	var words []string
 	for i, w := range argv {

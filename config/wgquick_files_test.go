@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// Files as programs and people write them. The result stands beside each, behind it what
-// the user is told; that the command's `check` takes it is a test of e2e.
+// The test imports files that programs and people wrote. The expected result of each is in a file
+// beside it, followed by the notes for the user. A test in e2e checks that `srdtun check` accepts
+// the result.
 func TestFilesOfOthersKeepTheirMeaning(t *testing.T) {
 	files, err := filepath.Glob("testdata/wgquick/*.conf")
 	if err != nil || len(files) < 15 {
@@ -39,7 +40,7 @@ func TestFilesOfOthersKeepTheirMeaning(t *testing.T) {
 	}
 }
 
-// A hub of 250 clients, as wireguard-install writes it: each has its name.
+// In a hub of 250 clients that wireguard-install wrote, each peer gets its own name.
 func TestNamesOfManyClients(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(withKeys("[Interface]\nPrivateKey = $0\nAddress = 10.66.0.1/16\nListenPort = 61093\n"))
@@ -61,7 +62,7 @@ func TestNamesOfManyClients(t *testing.T) {
 	}
 }
 
-// Names that a comment may give a peer, and names that it may not.
+// The test has comments that give a peer a name, and comments that do not.
 func TestPeerNamesOfComments(t *testing.T) {
 	for _, c := range []struct{ above, inside, want string }{
 		{"### Client alice", "", "alice"},
@@ -107,7 +108,7 @@ func TestPeerNamesOfComments(t *testing.T) {
 	}
 }
 
-// One word below each header is a name if all peers have a different one, as with algo.
+// A single word below each header is a name if the words of all peers differ, as in files of algo.
 func TestPeerNamesOfOneWord(t *testing.T) {
 	for _, c := range []struct{ first, second, want string }{
 		{"# desktop", "# user@example.org", "desktop user@example.org"},
@@ -150,7 +151,7 @@ func TestKeysOfOtherPrograms(t *testing.T) {
 	}
 }
 
-// An unknown key is named, unless it may be a part of a secret.
+// The error about an unknown key contains its name, unless the name may be a part of a secret.
 func TestUnknownKeysAreNamed(t *testing.T) {
 	for name, want := range map[string]string{
 		"DisallowedIPs":         "DisallowedIPs",
@@ -168,7 +169,8 @@ func TestUnknownKeysAreNamed(t *testing.T) {
 	}
 }
 
-// A program's words are a list, and all else goes through the shell that would have read it.
+// A command that consists of plain words becomes a list of words. Any other command is passed to a
+// shell, as in wg-quick.
 func TestHooksOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -191,7 +193,7 @@ func TestHooksOfOthers(t *testing.T) {
 		{"wg show", nil},
 		{"true; wg set %i peer x remove", nil},
 		{"sudo awg addconf %i f", nil},
-		{"iptables -m mark --mark $(wg show %i fwmark)", nil}, // there is none without a default route
+		{"iptables -m mark --mark $(wg show %i fwmark)", nil}, // without a default route there is no mark
 		{"systemctl restart wg-metrics", []string{"systemctl", "restart", "wg-metrics"}},
 	} {
 		got, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\nPostUp = "+c.text+"\n")), ImportOptions{})
@@ -211,7 +213,7 @@ func TestHooksOfOthers(t *testing.T) {
 	}
 }
 
-// Without hooks they stand in the comments, ready to be taken in.
+// With NoHooks, the hooks are in comments, and the user can uncomment them.
 func TestImportWithoutHooks(t *testing.T) {
 	got, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\nPostUp = a; b\nPostUp = c\n")), ImportOptions{NoHooks: true})
 	must(t, err)
@@ -221,7 +223,7 @@ func TestImportWithoutHooks(t *testing.T) {
 	}
 }
 
-// wg-quick(8) shows how to keep the key outside the file.
+// The manual of wg-quick(8) shows how a hook can set the key, so that it is not in the file.
 func TestKeyThatAHookGives(t *testing.T) {
 	const doc = "[Interface]\nPreUp = "
 	for hook, want := range map[string]string{
@@ -263,7 +265,7 @@ func TestImportShowsThePathOfAKeyFile(t *testing.T) {
 	}
 }
 
-// Comments stay with the peer that they are of.
+// Comments stay with the peer to which they belong.
 func TestCommentsStayWithTheirPeer(t *testing.T) {
 	text, err := importText("wg0.conf", withKeys(`# of the file
 

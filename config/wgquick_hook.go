@@ -89,7 +89,7 @@ func (im *importer) hook(word, text string) error {
 	if len(f.items) >= maxCommands {
 		return im.fail(im.line, word, "more than %d of them; put them into a script", maxCommands)
 	}
-	f.items = append(f.items, wgItem{text, im.line}) // in TOML once the mark is known
+	f.items = append(f.items, wgItem{text, im.line}) // converted to TOML once the mark is known
 	return nil
 }
 
@@ -173,8 +173,8 @@ func (im *importer) remarkUnwanted(f *wgField) {
 	im.iface.drop(f.key)
 }
 
-// withoutWG replaces a call of wg(8) for the mark by the mark itself. A command with another call
-// of wg(8) is left out, and the result `why` has the reason.
+// withoutWG replaces a call of wg(8) that prints the mark by the mark itself. If the command has
+// another call of wg(8), the result `why` has the reason why it is left out.
 func withoutWG(text, mark string) (command, why string) {
 	if mark != "" {
 		text = showsMark.ReplaceAllLiteralString(text, mark)
@@ -185,9 +185,9 @@ func withoutWG(text, mark string) (command, why string) {
 	return text, ""
 }
 
-// outerMark returns the mark of outer packets that wg(8) would print to a hook, or "" without a
-// mark. For a default route without a mark, wg-quick(8) and the daemon choose a mark. The importer
-// then writes a mark into the configuration.
+// outerMark returns the mark of outer packets that wg(8) would print to a hook, or "" if there is
+// none. If there is a default route but no mark, wg-quick(8) and the daemon choose one at run time.
+// In that case the importer writes a mark into the configuration, so that it is known.
 func (im *importer) outerMark() string {
 	if f := im.iface.field("fwmark"); f != nil {
 		if f.value == "0" || f.value == "0x0" || f.value == `"off"` {

@@ -12,9 +12,9 @@ import (
 
 // wgKey is a wg(8) or wg-quick(8) key that has a counterpart in srdtun.
 type wgKey struct {
-	section, key string // ours
-	word         string // its spelling in their manual
-	empty        bool   // they accept an empty value, and ignore the line
+	section, key string // in srdtun's configuration
+	word         string // spelling in the manual of wg-quick(8)
+	empty        bool   // wg-quick(8) accepts an empty value, and ignores the line
 	// The function one() parses a value without spaces, and returns it as TOML, or "" for
 	// srdtun's default.
 	one func(im *importer, value string) (string, error)
@@ -25,7 +25,7 @@ type wgKey struct {
 // wgKeys has the wg-quick keys by their names in lower case.
 var wgKeys map[string]wgKey
 
-func init() { // init avoids a cycle: functions in the table read the table
+func init() { // init avoids an initialization cycle, because functions in the table read the table
 	wgKeys = map[string]wgKey{}
 	for _, k := range []wgKey{
 		{"interface", "private_key", "PrivateKey", false, wgKeyText, nil},
@@ -55,8 +55,8 @@ const (
 )
 
 // wgForeign has keys that other programs add to wg-quick files. The keys in wgForeign affect
-// nothing inside the tunnel, so the file keeps its meaning without them. A key that directs
-// packets, such as ExcludedIPs, is not in wgForeign, and ends the import.
+// nothing inside the tunnel, so the file keeps its meaning without them. A key that affects
+// routing, such as ExcludedIPs, is not in wgForeign, so the import fails.
 var wgForeign = map[string]string{
 	"jc": isAmnezia, "jmin": isAmnezia, "jmax": isAmnezia, "itime": isAmnezia,
 	"s1": isAmnezia, "s2": isAmnezia, "s3": isAmnezia, "s4": isAmnezia,
@@ -134,11 +134,11 @@ func wgPort(_ *importer, value string) (string, error) {
 }
 
 // leastMTU is the packet size in bytes that every host must accept (RFC 791, section 3.1). An MTU
-// below leastMTU is a mistake.
+// below leastMTU is refused as a mistake.
 const leastMTU = 576
 
-// wgMTU raises an MTU below srdtun's minimum. A file may have a small MTU because of the outer
-// network, but the outer network does not limit inner packets in srdtun.
+// wgMTU raises an MTU below srdtun's minimum. A wg-quick file may have a small MTU because of the
+// outer network. In srdtun the outer network does not limit the size of inner packets.
 func wgMTU(im *importer, value string) (string, error) {
 	n, err := strconv.ParseUint(value, 0, 31) // ip(8) accepts hexadecimal too
 	switch {

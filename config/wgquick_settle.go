@@ -36,7 +36,7 @@ func (im *importer) settle() error {
 }
 
 // settleKey chooses one of several private keys. A PostUp command that sets the key runs after wg
-// has read the file, so the key file of the command wins.
+// has read the file, so the key of that command has precedence.
 func (im *importer) settleKey() error {
 	file, key := im.iface.field("private_key_file"), im.iface.field("private_key")
 	switch {
@@ -53,9 +53,10 @@ func (im *importer) settleKey() error {
 	return nil
 }
 
-// settleAddresses keeps the shortest prefix of each address, because this network contains the
-// others. wg-quick gives the device each IPv4 address with all its prefix lengths. If any other
-// item occurs twice, wg-quick fails, because the kernel refuses the second.
+// If an address occurs with several prefix lengths, settleAddresses keeps the shortest, because its
+// network contains the others. wg-quick adds an IPv4 address with each of its prefix lengths to the
+// device. If any other item occurs twice, wg-quick fails, because the kernel refuses the second
+// one.
 func (im *importer) settleAddresses() {
 	f := im.iface.field("address")
 	if f == nil {

@@ -52,7 +52,7 @@ endpoints = ["office.example:51820"]
 persistent_keepalive = 25
 `
 
-// importText imports a text, with the usual routing tables.
+// importText imports a text, with the usual names of routing tables.
 func importText(file, text string) ([]byte, error) {
 	got, err := Import(file, []byte(text), ImportOptions{Tables: map[string]uint32{"vpn": 200}})
 	if err != nil {
@@ -67,7 +67,7 @@ func TestImport(t *testing.T) {
 	if want := withKeys(wgImported); string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	// There and back.
+	// The result of Import is exported and imported again.
 	c, err := Parse("lab.toml", got)
 	must(t, err)
 	again, err := importText("wg0.conf", string(Export(c)))
@@ -127,7 +127,8 @@ func TestImportFaults(t *testing.T) {
 	}
 }
 
-// wg-quick hands a table's name to ip route, and "main" is often used to have no rules.
+// wg-quick passes a table's name to `ip route`. People often use "main" so that wg-quick adds no
+// rules.
 func TestImportTable(t *testing.T) {
 	for name, want := range map[string]string{"vpn": "200", "0x10": "16", "OFF": `"off"`, "main": "254", "default": "253", "auto": `"auto"`, "off": `"off"`, "7": "7"} {
 		text, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\nTable = "+name+"\n"))
@@ -137,7 +138,8 @@ func TestImportTable(t *testing.T) {
 	}
 }
 
-// An empty value is none where wg-quick(8) takes it, and a later line counts.
+// If wg-quick(8) accepts an empty value of a key, the key counts as absent, and a later line with
+// the key is used.
 func TestImportEmptyValues(t *testing.T) {
 	text, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\nMTU =\nTable =\nDNS=\nAddress =\nPostUp =\nListenPort = 0\n[Peer]\nPublicKey = $1\nAllowedIPs =\nPresharedKey = "+Key{}.String()+"\n"))
 	if want := withKeys("[interface]\nprivate_key = \"$0\"\nlisten_port = 0\n\n[[peer]]\npublic_key = \"$1\"\n"); err != nil || string(text) != want {
@@ -145,7 +147,7 @@ func TestImportEmptyValues(t *testing.T) {
 	}
 }
 
-// Blanks and invisible characters of a comment do not get into a name.
+// A name from a comment contains no spaces at its ends and no invisible characters.
 func TestImportOfNamesWithInvisibleParts(t *testing.T) {
 	text, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\n### Client  my \u200b  hub\u3164 \n[Peer]\nPublicKey = $1\n"))
 	if err != nil || !strings.Contains(string(text), "name = \"my hub\"\n") {
@@ -153,7 +155,8 @@ func TestImportOfNamesWithInvisibleParts(t *testing.T) {
 	}
 }
 
-// The fault of an impossible interface name is in words of the file, not of the result.
+// The fault of an invalid interface name is reported in terms of the wg-quick file, not of the
+// result.
 func TestImportOfLongFileName(t *testing.T) {
 	_, err := importText("provider-se-got-001.conf", withKeys("[Interface]\nPrivateKey = $0\n"))
 	if want := `provider-se-got-001.conf: its name becomes the interface's name: an interface name has at most 15 bytes, "provider-se-got-001" has more; give another with -o NAME.toml`; err == nil || err.Error() != want {
@@ -187,7 +190,7 @@ func FuzzImport(f *testing.F) {
 		text, err := importText("wg0.conf", string(data))
 		for _, key := range keytext.Shape.FindAllString(string(data), -1) {
 			for i := range len(key) - leak {
-				if allNumeric(key) { // a number out of bounds is shown
+				if allNumeric(key) { // errors show a number that is out of bounds
 					break
 				}
 				if err != nil && strings.Contains(err.Error(), key[i:i+leak]) {
@@ -207,7 +210,7 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// Commands come back as a shell reads them.
+// Exported commands mean the same to a shell as the original commands.
 func TestExportHooks(t *testing.T) {
 	c, err := Parse("lab.toml", []byte(withKeys(`[interface]
 private_key = "$0"
@@ -220,8 +223,8 @@ pre_down = [["x"]]
 	}
 }
 
-// TestImportOfAnAddressTwice: wg-quick gives a device 10.80.0.1/24 and 10.80.0.1/32 both, which is
-// one address. Other doubles it refuses.
+// wg-quick adds both 10.80.0.1/24 and 10.80.0.1/32 to a device, which are one address. It refuses
+// any other duplicate.
 func TestImportOfAnAddressTwice(t *testing.T) {
 	for _, c := range []struct{ lines, want, note string }{
 		{"Address = 10.80.0.1/24, 10.80.0.1", `["10.80.0.1/24"]`, "wg0.conf:3: Address: 10.80.0.1/32 is not taken over beside 10.80.0.1/24: it is the same address, and adds no route"},

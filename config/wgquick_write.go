@@ -30,8 +30,8 @@ func (im *importer) writeSection(s *wgSection) {
 	}
 }
 
-// lines returns the text lines of a key and its value. In a list of hook commands, each command
-// has a line of its own.
+// lines returns the text lines of a key and its value. In a list of hook commands, each command has
+// a separate line.
 func (f *wgField) lines() []wgItem {
 	head := f.key + " = "
 	if f.value != "" {
@@ -66,7 +66,7 @@ func (im *importer) put(text string, from int) {
 
 func (im *importer) putComments(texts []string) {
 	for _, t := range texts {
-		if !strings.HasPrefix(t, "#") { // the first of "###" is cut off
+		if !strings.HasPrefix(t, "#") { // the parser has removed the first "#" of "###"
 			t = " " + t
 		}
 		im.put("#"+oneLine(t), 0)

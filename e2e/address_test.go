@@ -12,10 +12,10 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// maxMove bounds the time without traffic after the address of one end changed.
+// maxMove bounds the time without traffic after the address of one end has changed.
 const maxMove = time.Second
 
-// direct is two hosts with cables between them.
+// direct builds two hosts with cables between them.
 func direct(t *testing.T, spec fabric.DirectSpec) *fabric.Direct {
 	t.Helper()
 	d, err := fabric.NewDirect(spec)
@@ -28,7 +28,7 @@ func direct(t *testing.T, spec fabric.DirectSpec) *fabric.Direct {
 	return d
 }
 
-// passive is a node A that knows where B is, and a B with none of A's endpoints.
+// passive starts a node A with an endpoint of B, and a node B without an endpoint of A.
 func passive(t *testing.T, a, b *fabric.Host, keepalive time.Duration) *tunnel.Pair {
 	t.Helper()
 	p, err := tunnel.NewPassivePair(bin, a, b, keepalive)
@@ -39,15 +39,15 @@ func passive(t *testing.T, a, b *fabric.Host, keepalive time.Duration) *tunnel.P
 	return p
 }
 
-// renumber gives a host another address on its cable.
+// renumber replaces the address of a host on its cable.
 func renumber(t *testing.T, h *fabric.Host, from, to string) {
 	t.Helper()
 	command(t, h, "sh", "-c", fmt.Sprintf("ip addr del %s/24 dev eth0; ip addr add %s/24 dev eth0", from, to))
 }
 
-// TestServerMovesWhileIdle changes the address of an end without an endpoint of its peer, like a
-// server of its clients. Without traffic, both ends reach each other at once. The drill "move" is
-// the same under load.
+// TestServerMovesWhileIdle changes the address of an idle end that has no endpoint of its peer,
+// such as a server with clients. Afterwards, both ends must reach each other immediately. The drill
+// "move" tests the same under load.
 func TestServerMovesWhileIdle(t *testing.T) {
 	side(t)
 	d := direct(t, fabric.DirectSpec{})
@@ -65,7 +65,7 @@ func TestServerMovesWhileIdle(t *testing.T) {
 	}
 }
 
-// TestFixedLocalGoesAndComesBack removes the only address that an end may send from.
+// TestFixedLocalGoesAndComesBack removes the only local address of an end, and adds it again.
 func TestFixedLocalGoesAndComesBack(t *testing.T) {
 	side(t)
 	d := direct(t, fabric.DirectSpec{})

@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/internal/uevent"
 )
 
-// The kernel reports that the machine is a copy. At either end the daemon makes new sessions
-// under load, and the TCP connection through the tunnel goes on.
+// After the kernel has reported that the machine is a copy, the daemon at either end must make new
+// sessions under load. The TCP connection through the tunnel must survive.
 func TestRestoredMachineMakesNewSessions(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})
@@ -45,7 +45,7 @@ func TestRestoredMachineMakesNewSessions(t *testing.T) {
 	}
 }
 
-// handshakeTime is when the newest handshake was, in seconds.
+// handshakeTime returns the time of the newest handshake, in seconds.
 func handshakeTime(t *testing.T, n *tunnel.Node) int64 {
 	t.Helper()
 	var s struct {

@@ -10,10 +10,10 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// TestBesidePlainTCP: one flow through the tunnel and one beside it share a link. Its buffer
-// holds 200 ms, and plain TCP never lets it run empty. Over several of CUBIC's periods each
-// flow must have at least half of its share. Single periods differ by much, so they need only a
-// fifth.
+// TestBesidePlainTCP lets a flow through the tunnel and a plain TCP flow share a link. The buffer
+// of the link holds 200 ms, and plain TCP never lets the buffer run empty. Over several of CUBIC's
+// periods, each flow must get at least half of its fair share. Single periods vary, so the bound
+// for one period is only a fifth of the fair share.
 func TestBesidePlainTCP(t *testing.T) {
 	long(t)
 	const mbit, settle, lasts = 100, 30 * time.Second, 90 * time.Second

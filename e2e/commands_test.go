@@ -15,16 +15,15 @@ import (
 	"github.com/srdtun/srdtun/internal/manualtest"
 )
 
-// documentLine is a line that a document tells users to run, and the output that the document
-// shows.
+// documentLine is a command line of a document, and the output that the document shows for it.
 type documentLine struct {
 	manualtest.Line
 	says string
 }
 
-// documented are the lines that user documents tell to run, the guide's first. They come from
-// code blocks that the table gives to this test, and from calls within sentences. Within a
-// sentence "srdtun set" is a name.
+// documented returns the command lines of the user documents, and those of the guide first. The
+// lines come from the code blocks that the table assigns to this test, and from commands within
+// sentences. Within a sentence, "srdtun set" is only the name of a command.
 func documented(t *testing.T) (v []documentLine) {
 	t.Helper()
 	docs, err := manualtest.Documents("..")
@@ -70,13 +69,13 @@ func documented(t *testing.T) (v []documentLine) {
 	return v
 }
 
-// isCommand tells a command from the name of one, and from a configuration.
+// isCommand reports whether a line is a command, and not only a command's name or a configuration.
 func isCommand(line string) bool {
 	word, _, _ := strings.Cut(strings.TrimPrefix(line, "sudo "), " ")
 	return slices.Contains([]string{"srdtun", "ping", "sysctl", "ip"}, word) || manualtest.Elsewhere[word] != ""
 }
 
-// elsewhere reports whether the table says that this test leaves the line out.
+// elsewhere reports whether the table excludes the line from this test.
 func elsewhere(line string) bool {
 	for first := range manualtest.Elsewhere {
 		if strings.HasPrefix(strings.TrimPrefix(line, "sudo ")+" ", first+" ") {
@@ -86,8 +85,8 @@ func elsewhere(line string) bool {
 	return false
 }
 
-// prepare writes the files that the documents assume: a file of wg-quick's, and one with
-// another peer. It returns the values of placeholders and examples.
+// prepare writes the files that the documents assume: a file of wg-quick, and a file with another
+// peer. It returns the values of placeholders and examples.
 func prepare(t *testing.T, h *guided, peer string) *strings.Replacer {
 	t.Helper()
 	files := map[string]string{
@@ -103,7 +102,7 @@ func prepare(t *testing.T, h *guided, peer string) *strings.Replacer {
 		"/etc/srdtun", h.etc, "init lab", "init lab -o -", "ping 10.80.0.2", "ping -n -c 3 -i 0.1 -W 2 10.80.0.2")
 }
 
-// inShell is a documented line for a shell of the first host.
+// inShell adapts a documented line for a shell on the first host.
 func inShell(line string, meant *strings.Replacer, remote string) string {
 	line = strings.ReplaceAll(meant.Replace(line), "203.0.113.9", remote)
 	if strings.Contains(line, "--follow") { // without an end
@@ -113,15 +112,16 @@ func inShell(line string, meant *strings.Replacer, remote string) string {
 	if words[0] != "sysctl" {
 		return line
 	}
-	// That program comes with procps, which a bare Debian lacks; sysctl(8) writes this file.
+	// The command sysctl is part of procps, which a minimal Debian lacks. The test writes to the
+	// same file as sysctl(8).
 	key, value, _ := strings.Cut(words[len(words)-1], "=")
 	file := "/proc/sys/" + strings.ReplaceAll(key, ".", "/")
 	return fmt.Sprintf("echo %s >%s && grep -qx %[1]s %[2]s", value, file)
 }
 
 // TestDocumentCommands runs the commands of the user documents, word for word, on two hosts and
-// four spines. The hosts are set up as in docs/guide.md. The guide's own commands come first,
-// and commands that end something come last.
+// four spines. The hosts are set up as in docs/guide.md. The guide's own commands run first, and
+// commands that stop something run last.
 func TestDocumentCommands(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -171,7 +171,7 @@ func TestDocumentCommands(t *testing.T) {
 	t.Logf("%d commands", run)
 }
 
-// TestFleetCommands makes a fleet's key and signs a grant as docs/fleet.md says.
+// TestFleetCommands makes a fleet's key and signs a grant, following docs/fleet.md.
 func TestFleetCommands(t *testing.T) {
 	side(t)
 	text, err := os.ReadFile("../docs/fleet.md")
@@ -198,8 +198,8 @@ func TestFleetCommands(t *testing.T) {
 	}
 }
 
-// TestFleetKeyHasOneSpelling signs a key in the second spelling that X25519 accepts for it. A
-// denied member would come back with such a key.
+// TestFleetKeyHasOneSpelling tries to sign a key in a second encoding that X25519 accepts. With a
+// second encoding, a denied member could rejoin.
 func TestFleetKeyHasOneSpelling(t *testing.T) {
 	side(t)
 	dir, agent := t.TempDir(), etcdAgent(t)
@@ -217,7 +217,7 @@ func TestFleetKeyHasOneSpelling(t *testing.T) {
 		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Lg=":   false, // the top bit
 		"7////////////////////////////////////////38=":   false, // p+2
 		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg":    false,
-		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dh=":   false, // a bit behind the last
+		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dh=":   false, // an unused bit is set in the last character
 		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=\n": false,
 	} {
 		must(t, os.Mkdir(filepath.Join(dir, "ledger"), 0o700))

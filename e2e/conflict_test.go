@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// cli runs the shipped binary on a host, and returns all its output.
+// cli runs the srdtun binary on a host, and returns its standard output and standard error.
 func cli(t *testing.T, h *fabric.Host, args ...string) string {
 	t.Helper()
 	out, err := h.Run("sh", append([]string{"-c", `exec "$@" 2>&1`, "sh", bin}, args...)...)
@@ -19,7 +19,7 @@ func cli(t *testing.T, h *fabric.Host, args ...string) string {
 	return out
 }
 
-// detach starts a client by "up -d", and returns what that prints.
+// detach starts a client with "up -d", and returns the output of the command.
 func (c client) detach(t *testing.T) string {
 	t.Helper()
 	c.write(t)
@@ -39,7 +39,8 @@ func wants(t *testing.T, what, out, want string) {
 	}
 }
 
-// ownMark and halves give a client another way to take all traffic.
+// ownMark and halves change how a client takes all traffic: with another mark, or by two half
+// prefixes.
 func ownMark(c *client) { c.Config.Extra = "fwmark = 4242\n" }
 func halves(c *client) {
 	c.Config.Peers[0].AllowedIPs = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/1"), netip.MustParsePrefix("128.0.0.0/1")}
@@ -47,8 +48,8 @@ func halves(c *client) {
 func none(c *client) { c.Config.Peers[0].AllowedIPs = nil }
 func plain(*client)  {}
 
-// both makes two clients, and a host route to one of the servers. OpenVPN, too, makes one beside
-// its halves, as a tunnel is not to take itself.
+// both makes two clients, and a host route to one of the servers. OpenVPN also adds a host route to
+// its half prefixes, so that the tunnel does not route its own outer packets.
 func both(t *testing.T, f *fabric.Fabric, first, second func(*client), straight int) (a, b client) {
 	t.Helper()
 	a, b = clientOf(t, f, 1), clientOf(t, f, 2)
@@ -61,9 +62,10 @@ func both(t *testing.T, f *fabric.Fabric, first, second func(*client), straight 
 	return a, b
 }
 
-// TestSecondTunnelIsToldBeforeItTakesTheFirst starts two tunnels that take all traffic, of
-// which one would take the other's outer packets. "check" tells it before, "up -d" at the start,
-// and "show", "doctor" and an event of the tunnel that dies while it lasts.
+// TestSecondTunnelIsToldBeforeItTakesTheFirst starts two tunnels that take all traffic, so that one
+// of them would route the other's outer packets. The conflict must be reported by "check" before
+// the start, and by "up -d" at the start. During the conflict, "show", "doctor" and an event of the
+// interrupted tunnel must report it.
 func TestSecondTunnelIsToldBeforeItTakesTheFirst(t *testing.T) {
 	side(t)
 	for name, shape := range map[string]struct {
@@ -88,7 +90,7 @@ func TestSecondTunnelIsToldBeforeItTakesTheFirst(t *testing.T) {
 				t.Fatal("nothing passes the first one")
 			}
 			second.write(t)
-			// One of the two is named, whichever dies.
+			// The report names one of the two tunnels, whichever is interrupted.
 			checked := cli(t, host, "check", second.File)
 			told := second.detach(t)
 			t.Logf("check: %supd -d: %s", checked, told)
@@ -114,8 +116,8 @@ func TestSecondTunnelIsToldBeforeItTakesTheFirst(t *testing.T) {
 	}
 }
 
-// TestSecondHalvesAreRefused starts two tunnels with the same halves. The second one does not
-// start, and names the first, which goes on.
+// TestSecondHalvesAreRefused starts two tunnels with the same half prefixes. The second tunnel must
+// refuse to start and name the first tunnel, which must keep working.
 func TestSecondHalvesAreRefused(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})
@@ -132,8 +134,9 @@ func TestSecondHalvesAreRefused(t *testing.T) {
 	}
 }
 
-// TestNarrowPrefixAroundAnEndpointIsNamed has a second tunnel with a prefix around the address of the
-// first one's server. No mark helps there: the lines name the peer whose prefix has to go.
+// TestNarrowPrefixAroundAnEndpointIsNamed starts a second tunnel with a prefix that contains the
+// address of the first tunnel's server. No mark can solve this conflict, so the messages must name
+// the peer whose prefix must be removed.
 func TestNarrowPrefixAroundAnEndpointIsNamed(t *testing.T) {
 	side(t)
 	for name, reached := range map[string]bool{"of a peer with paths": true, "of a peer without an endpoint": false} {
@@ -163,7 +166,8 @@ func TestNarrowPrefixAroundAnEndpointIsNamed(t *testing.T) {
 	}
 }
 
-// TestForeignTunnelIsToldInBothOrders has another VPN's device beside a tunnel of ours.
+// TestForeignTunnelIsToldInBothOrders runs another VPN's device and a srdtun tunnel, in both
+// orders.
 func TestForeignTunnelIsToldInBothOrders(t *testing.T) {
 	side(t)
 	const mark = 4242

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// nft and the shell accept the examples.
+// The programs nft and sh must accept the examples.
 func TestExamplesAreValid(t *testing.T) {
 	side(t)
 	for _, c := range [][]string{
@@ -25,8 +25,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// The health checks of the image and of contrib/compose.yaml succeed for a tunnel that works.
-// They fail if the peer has gone, or if no tunnel runs.
+// The health checks of the image and of contrib/compose.yaml must succeed for a working tunnel, and
+// fail if the peer is unreachable or no tunnel runs.
 func TestHealthcheckOfTheImage(t *testing.T) {
 	side(t)
 	var commands [][]string
@@ -72,7 +72,8 @@ func TestHealthcheckOfTheImage(t *testing.T) {
 	near.sh(t, "srdtun", "wait", "lab", "--peer", "far", "--timeout", "10s")
 	near.sh(t, "ping", "-n", "-q", "-c", "3", "-i", "0.2", "-W", "5", "10.80.0.2")
 	healthy(true)
-	// The peer vanishes. One that leaves in order would be no fault.
+	// The peer becomes unreachable without a goodbye. A peer that leaves with a goodbye would not
+	// be a fault.
 	far.sh(t, "nft", "add table inet cut; add chain inet cut in { type filter hook input priority 0; policy drop; }")
 	near.sh(t, "sh", "-c", "ping -n -q -c 8 -W 1 10.80.0.2 || true")
 	healthy(false)

@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// counted reads a counter of a host's kernel, as fabric.Namespace.Counter does.
+// counted returns a counter of a host's kernel (see fabric.Namespace.Counter).
 func counted(t *testing.T, h *fabric.Host, file, protocol, name string) int {
 	t.Helper()
 	n, err := h.Counter(file, protocol, name)

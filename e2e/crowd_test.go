@@ -23,19 +23,20 @@ var (
 
 const (
 	crowdSettles = 4 * time.Second
-	crowdIdles   = time.Second // after the last one's start, and that is for how long it is looked at
+	crowdIdles   = time.Second // wait after the start of the last spoke, and time of the measurement
 	crowdSends   = 6 * time.Second
-	crowdAsks    = 20 * time.Millisecond // the pause between the requests of one of them meanwhile
-	// crowdAsked is how many spokes report their work, because an answer takes processor time.
+	crowdAsks    = 20 * time.Millisecond // pause between the small requests of one spoke
+	// crowdAsked is the number of spokes that the test asks about their work. Each answer takes
+	// processor time.
 	crowdAsked = 4
-	// minCrowd is the least goodput of eight flows over four links of 100 Mbit/s, in bit/s. All
+	// minCrowd is the minimum goodput of eight flows over four links of 100 Mbit/s, in bit/s. All
 	// nine daemons share two processors.
 	minCrowd = 200e6
 )
 
-// TestCrowdSendsToAHub lets each of many peers send one TCP flow to the same host. The links
-// limit the flows as long as the processors do not. All daemons share the processors here, and
-// with 32 spokes they are the limit.
+// TestCrowdSendsToAHub lets each of many peers send one TCP flow to the same host. All daemons
+// share the processors of one machine. With 32 spokes, the processors limit the flows, and with
+// fewer spokes, the links limit them.
 func TestCrowdSendsToAHub(t *testing.T) {
 	f := network(t, fabric.Spec{HostsA: *crowdSize})
 	var hosts []*fabric.Host
@@ -73,7 +74,7 @@ func TestCrowdSendsToAHub(t *testing.T) {
 	}
 }
 
-// readCPU returns the processor time of the machine so far.
+// readCPU returns the machine's processor time since boot.
 func readCPU(t *testing.T) meter.CPUTime {
 	t.Helper()
 	c, err := meter.ReadCPU()
@@ -81,9 +82,9 @@ func readCPU(t *testing.T) meter.CPUTime {
 	return c
 }
 
-// crowdRate lets each of the hosts send to the hub inside the tunnel. The first one also sends
-// it small requests. It returns the rate of arrival, in bit/s. It calls at at the beginning and
-// at the end of counting.
+// crowdRate lets each of the hosts send to the hub inside the tunnel, and returns the total goodput
+// in bit/s. The first host also sends small requests to the hub. crowdRate calls the functions in
+// `at` at the beginning and at the end of the measurement.
 func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func()) float64 {
 	t.Helper()
 	l, err := hub.Listen("tcp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
@@ -131,11 +132,11 @@ func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func(
 	return got
 }
 
-// work is the sum of the daemons' work. It shows where the processor time went.
+// work sums up the counters of all daemons, which show how the processor time was spent.
 type work struct {
-	received, trains             uint64 // packets; runs of packets sent
-	fresh, again, repairs, lates uint64 // messages: delivered, discarded, sent again, of these in vain
-	paths                        int    // that work
+	received, trains             uint64 // received packets; batches of sent packets
+	fresh, again, repairs, lates uint64 // messages: delivered, discarded, retransmitted, and retransmitted in vain
+	paths                        int    // number of working paths
 	cpu                          time.Duration
 }
 
@@ -167,7 +168,7 @@ func workOf(t *testing.T, nodes []*tunnel.Node) (w work) {
 	return w
 }
 
-// since describes the work of each of n daemons after before, for each second of a span.
+// since describes the work after the reading `before`, per daemon and second.
 func (w work) since(before work, n int, span time.Duration) string {
 	per := func(now, then uint64) float64 { return float64(now-then) / span.Seconds() / float64(n) }
 	return fmt.Sprintf("%.0f packets/s received, %.0f trains/s sent, %.0f frames/s delivered, %.0f messages/s twice, %.0f repaired, %.0f spuriously; %d paths; %.2f processors",

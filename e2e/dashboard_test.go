@@ -24,20 +24,21 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// picture is where to leave the picture of the page, in docs/ as in README.md.
+// picture is the file for the screenshot of the page.
 var picture = flag.String("dashboard.png", "", "take a picture of the dashboard when a path has died and is back")
 
 const (
 	pageAt = "127.0.0.1:9587"
-	// The size of the picture in docs/, in pixels.
+	// The constants are the size in pixels of the screenshot in docs/.
 	pageWidth, pageHeight = 1280, 860
-	// seen bounds the time until the page shows a death. The transport must notice it, the
-	// daemon samples it within half a second, and the page draws it, on a busy machine.
+	// seen bounds the time until the page shows a failed path, on a busy machine. In this time, the
+	// transport detects the failure, the daemon takes a sample within half a second, and the page
+	// draws the sample.
 	seen = 20 * time.Second
 )
 
-// TestDashboardSeesAPathDie looks at the page in a browser while a spine dies and comes
-// back under load.
+// TestDashboardSeesAPathDie opens the page in a browser while a spine fails and recovers under
+// load.
 func TestDashboardSeesAPathDie(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -75,23 +76,24 @@ func TestDashboardSeesAPathDie(t *testing.T) {
 	}
 }
 
-// checkTimes compares the page's round trip and reorder wait with the values of the daemon at
-// n. Meanwhile the policy sprays four flows over four spines.
+// checkTimes compares the page's round-trip time and reordering delay with the values of the daemon
+// at n, while the policy sprays four flows over four spines.
 func checkTimes(t *testing.T, b *browser.Browser, n *tunnel.Node) {
 	t.Helper()
-	// Some frames wait for others in each half second of a full load, if not in the first.
+	// After the first half second, some frames wait for earlier frames in each half second of full
+	// load.
 	for _, tile := range []string{"rtt", "wait"} {
 		must(t, b.Await(fmt.Sprintf("%s > 0", milliseconds(tile)), seen))
 		if err := b.Await(fmt.Sprintf(`/\d+(\.\d+)? (ms|µs) of it in queues|[1-9]\d* frames\/s had to wait/.test(document.getElementById("%s-note").textContent)`, tile), seen); err != nil {
 			t.Error(err)
 		}
-		// The chart beside it has a line: more colours than its grid.
+		// The chart next to the tile must contain a line, and so more colours than the grid has.
 		if err := b.Await(fmt.Sprintf(`(() => { const c = document.getElementById("chart-%s"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, v = new Set();
 			for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) v.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return v.size > 8; })()`, tile), seen); err != nil {
 			t.Error(err)
 		}
 	}
-	// Both change all the time. The page is right if it once agrees with the daemon.
+	// Both values change constantly, so one agreement between page and daemon is enough.
 	var said string
 	for end := time.Now().Add(seen); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		rtt, err := b.Eval(milliseconds("rtt"))
@@ -120,7 +122,8 @@ func checkTimes(t *testing.T, b *browser.Browser, n *tunnel.Node) {
 	t.Errorf("not plausible: %s", said)
 }
 
-// milliseconds is a script for the number of a tile that shows a time; NaN: it shows none.
+// milliseconds returns a script that evaluates to the number of a tile that shows a time, or to NaN
+// if the tile shows no time.
 func milliseconds(tile string) string {
 	return fmt.Sprintf(`((m) => m ? m[1] / (m[2] === "ms" ? 1 : 1000) : NaN)(/^([\d.]+) (ms|µs)$/.exec(document.getElementById("%s").textContent))`, tile)
 }
@@ -133,8 +136,7 @@ func number(text string) float64 {
 	return v
 }
 
-// checkSchemes looks at the page on narrow and wide screens, for readers who prefer light and
-// dark pages.
+// checkSchemes tests the page on narrow and wide screens, in the light and the dark colour scheme.
 func checkSchemes(t *testing.T, b *browser.Browser) {
 	t.Helper()
 	for _, width := range []int{720, 1600, pageWidth} {
@@ -154,7 +156,7 @@ func checkSchemes(t *testing.T, b *browser.Browser) {
 	}
 }
 
-// look returns the page's picture.
+// look returns a screenshot of the page.
 func look(t *testing.T, b *browser.Browser) image.Image {
 	t.Helper()
 	shot, err := b.Screenshot()
@@ -164,7 +166,7 @@ func look(t *testing.T, b *browser.Browser) image.Image {
 	return m
 }
 
-// picturePause lets a picture have some time before, during and after the fault.
+// picturePause lets the screenshot show some time before, during and after the fault.
 const picturePause = 36 * time.Second
 
 func pause(d time.Duration) {
@@ -195,8 +197,8 @@ func colours(m image.Image) int {
 	return len(seen)
 }
 
-// coarse keeps six bits of each colour. The difference is invisible, and the file is a fifth
-// smaller.
+// coarse keeps six bits of each colour channel. The difference is invisible, and the file is a
+// fifth smaller.
 func coarse(m image.Image) image.Image {
 	c := image.NewRGBA(m.Bounds())
 	draw.Draw(c, c.Bounds(), m, image.Point{}, draw.Src)

@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/drill"
 )
 
-// TestQuickDrills runs those drills that take seconds. All of them are "make drills".
+// TestQuickDrills runs the drills that take only seconds. "make drills" runs all drills.
 func TestQuickDrills(t *testing.T) {
 	for _, d := range drill.All {
 		if !d.Quick {

@@ -12,16 +12,16 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// Bounds of what guests have sent to one address (overlay/daemon/sessions_calls.go), and 28 bytes
-// of headers for each packet.
+// The constants bound the packets that a daemon sends to one address on behalf of guests
+// (overlay/daemon/sessions_calls.go), with 28 bytes of headers for each packet.
 const (
 	calleeBurst = 128 << 10
 	calleeRate  = 16 << 10
 )
 
-// TestGuestsFloodNoAddress: the owner of a drop-in directory replaces 64 peers all the time. Their
-// endpoints are on one host that has nothing to do with them. It gets a bounded number of bytes,
-// and root's peer on that host is called and answers.
+// In TestGuestsFloodNoAddress, the owner of a drop-in directory constantly replaces 64 peers, whose
+// endpoints are all on one uninvolved host. The number of bytes that the host gets must be bounded.
+// The handshake with root's peer on the same host must succeed.
 func TestGuestsFloodNoAddress(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})

@@ -14,9 +14,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// TestGuestsHideNoChangeOfRoots: the owner of a drop-in directory changes his files all the time,
-// valid and invalid ones. Each change that root makes meanwhile is in the log, and so is each
-// fault of root's files. A reading of the owner's files gets one line.
+// In TestGuestsHideNoChangeOfRoots, the owner of a drop-in directory constantly changes valid and
+// invalid files. The log must still contain each change that root makes and each fault in root's
+// files. Each reading of the owner's files may add only one line to the log.
 func TestGuestsHideNoChangeOfRoots(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -25,7 +25,7 @@ func TestGuestsHideNoChangeOfRoots(t *testing.T) {
 	n := node(t, f.A(1), "hid", tunnel.Config{Peers: []tunnel.Peer{main}, Extra: dir.section()})
 	must(t, n.Start())
 	const files = 40
-	var peers [3 * files]string // their keys are drawn before
+	var peers [3 * files]string // texts with random keys, generated in advance
 	for i := range peers {
 		peers[i] = guest(t, fmt.Sprintf("a%d", i), fmt.Sprintf("10.62.0.%d/32", i))
 	}
@@ -40,7 +40,7 @@ func TestGuestsHideNoChangeOfRoots(t *testing.T) {
 					return
 				default:
 				}
-				// Other peers, names and faults each time.
+				// Each round has other peers, names and faults.
 				dir.put(t, agentUser, fmt.Sprintf("a%d.toml", i), peers[(i+r*files)%len(peers)])
 				dir.put(t, agentUser, fmt.Sprintf("bad%d.toml", i), fmt.Sprintf("x%d = 1\n", r))
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// guestDir is a directory of agentUser, who owns it and its files.
+// guestDir is a directory that agentUser owns, with all its files.
 type guestDir string
 
 func newGuestDir(t *testing.T) guestDir {
@@ -30,7 +30,7 @@ func newGuestDir(t *testing.T) guestDir {
 	return guestDir(dir)
 }
 
-// section is the part of a configuration that names the directory.
+// section returns the section of a configuration that names the directory.
 func (d guestDir) section(allow ...string) string {
 	s := fmt.Sprintf("\n[peers]\ndir = %q\nowner = %d\n", string(d), agentUser)
 	if len(allow) > 0 {
@@ -41,7 +41,7 @@ func (d guestDir) section(allow ...string) string {
 
 func (d guestDir) file(name string) string { return filepath.Join(string(d), name) }
 
-// put writes a file in one step, as its owner does; uid 0 is root.
+// put replaces a file atomically as the user uid; 0 is root.
 func (d guestDir) put(t *testing.T, uid int, name, text string) {
 	t.Helper()
 	hidden := d.file("." + name)
@@ -49,13 +49,13 @@ func (d guestDir) put(t *testing.T, uid int, name, text string) {
 	must(t, errors.Join(os.Chown(hidden, uid, uid), os.Rename(hidden, d.file(name))))
 }
 
-// guest is a drop-in file's text.
+// guest returns the text of a drop-in file.
 func guest(t *testing.T, name string, prefixes ...string) string {
 	t.Helper()
 	return fmt.Sprintf("[[peer]]\nname = %q\npublic_key = %q\nallowed_ips = [\"%s\"]\n", name, publicKey(t), strings.Join(prefixes, `", "`))
 }
 
-// peerNames are the names of the peers that a daemon has.
+// peerNames returns the names of a daemon's peers.
 func peerNames(t *testing.T, n *tunnel.Node) []string {
 	t.Helper()
 	var st struct{ Peers []struct{ Name string } }
@@ -72,9 +72,10 @@ func wantPeerNames(t *testing.T, n *tunnel.Node, when string, want ...string) {
 	until(t, fmt.Sprintf("%s: peers %q", when, want), 10*time.Second, func() bool { return slices.Equal(peerNames(t, n), want) })
 }
 
-// TestOwnerOfADirectoryStopsNothing: whatever the owner of a drop-in directory does to it, the
-// daemon starts, reloads, takes over root's files and removes them. The peers of the directory
-// stay meanwhile, or are left out at the start, and one warning names directory and reason.
+// TestOwnerOfADirectoryStopsNothing lets the owner of a drop-in directory make the directory
+// unusable in several ways. The daemon must still start, reload, and apply and remove root's files.
+// The peers of the directory must stay, or be left out at the start. One warning must name the
+// directory and the reason.
 func TestOwnerOfADirectoryStopsNothing(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -108,7 +109,7 @@ func TestOwnerOfADirectoryStopsNothing(t *testing.T) {
 		must(t, c.do(string(dir)))
 		warning := "not read: " + string(dir) + ": " + c.why + ": its peers stay as they were"
 		wantLog(t, n, warning)
-		// Root's change of the file applies, and so does the removal of root's drop-in.
+		// The daemon must apply root's change of the file, and the removal of root's drop-in file.
 		main := tunnel.Peer{Name: "main", PublicKey: publicKey(t), AllowedIPs: []netip.Prefix{netip.MustParsePrefix(fmt.Sprintf("10.61.%d.0/24", i))}}
 		reload(t, n, []tunnel.Peer{main})
 		wantPeerNames(t, n, c.name+", reload", "main", "roots", "guest")
@@ -132,9 +133,10 @@ func TestOwnerOfADirectoryStopsNothing(t *testing.T) {
 	}
 }
 
-// TestGuestTakesNoTraffic: a drop-in of another user takes no traffic of root's peers, of the
-// tunnel's outer packets or of this host, and no route that stands in the way of the start or of
-// a reload. If root's file changes later, it wins. Other files stand.
+// TestGuestTakesNoTraffic tests that a drop-in file of another user cannot take traffic of root's
+// peers, the tunnel's outer packets or traffic of this host. The file also cannot take a route that
+// would prevent the start or a reload. A later change of root's file has priority over drop-in
+// files, and other drop-in files stay valid.
 func TestGuestTakesNoTraffic(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -142,7 +144,7 @@ func TestGuestTakesNoTraffic(t *testing.T) {
 	end := netip.AddrPortFrom(f.B(1).Addr4(), 51820)
 	main := tunnel.Peer{Name: "office", PublicKey: publicKey(t), Endpoints: []netip.AddrPort{end}, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.62.0.0/16")}}
 	n := node(t, f.A(1), "tak", tunnel.Config{Address: []netip.Prefix{netip.MustParsePrefix("10.63.0.1/24")}, Peers: []tunnel.Peer{main}, Extra: dir.section()})
-	// A route of this host.
+	// The following commands add a route of this host.
 	command(t, f.A(1), "ip", "link", "add", "dum0", "type", "veth", "peer", "name", "dum1")
 	command(t, f.A(1), "ip", "link", "set", "dum0", "up")
 	command(t, f.A(1), "ip", "route", "add", "10.65.0.0/16", "dev", "dum0")
@@ -176,7 +178,8 @@ func TestGuestTakesNoTraffic(t *testing.T) {
 	add("later", "10.62.9.0/24 would take traffic", "10.62.9.0/24")
 	add("host2", "10.65.0.0/16", "10.65.0.0/16")
 	told("while running")
-	// Root's file takes what a guest has: by a wider prefix, by an endpoint, by a narrower grant.
+	// Root's file takes a guest's prefix in three ways: by a wider prefix, by an endpoint, and by a
+	// narrower grant.
 	dir.put(t, agentUser, "good2.toml", guest(t, "good2", "10.66.0.0/24"))
 	dir.put(t, agentUser, "good3.toml", guest(t, "good3", "198.18.0.0/24"))
 	wantPeerNames(t, n, "more guests", "office", "good", "good2", "good3")
@@ -185,7 +188,7 @@ func TestGuestTakesNoTraffic(t *testing.T) {
 	wantPeerNames(t, n, "the file takes prefixes", "office", "wide", "good")
 	wantLog(t, n, "left out: "+dir.file("good2.toml"))
 	wantLog(t, n, "198.18.0.0/24 contains 198.18.0.7, the endpoint of another peer")
-	// So does a command of root's.
+	// A command of root also takes a guest's prefix.
 	add2 := filepath.Join(t.TempDir(), "add.toml")
 	must(t, os.WriteFile(add2, []byte(guest(t, "added", "10.64.0.0/16", "10.64.0.1/32")), 0o600))
 	if out, err := exec.Command(bin, "addconf", n.File, add2).CombinedOutput(); err != nil {
@@ -202,20 +205,21 @@ func TestGuestTakesNoTraffic(t *testing.T) {
 	wantPeerNames(t, n, "within the grant", "office", "good", "good2")
 }
 
-// Bounds of what a directory's owner can make a daemon take.
+// The constants bound the resources that a directory's owner can make a daemon use.
 const (
-	// floodGrowth is the memory for 4,096 peers with their connections, in bytes. Each takes some
-	// 30 KiB, and the collector of garbage a third more.
+	// floodGrowth is the memory for 4,096 peers with their connections, in bytes. Each peer takes
+	// some 30 KiB, and the garbage collector needs a third more.
 	floodGrowth = 160 << 20
-	// floodRest is what may stay of it, as the runtime returns memory late.
+	// floodRest is the part of this memory in bytes that may remain, because the runtime returns
+	// memory late.
 	floodRest = 32 << 20
-	// floodCPU is the share of a processor for a directory that changes all the time.
+	// floodCPU bounds the share of one processor for a directory that changes constantly.
 	floodCPU = 0.4
 )
 
-// TestFloodOfDropIns: 20,000 files take bounded memory, which is returned when they go. A
-// directory that changes without a pause takes a part of one processor, and root's reload does
-// not wait.
+// TestFloodOfDropIns tests that 20,000 files take bounded memory, which is returned after their
+// removal. A directory that changes without pause may use only a part of one processor, and must
+// not delay root's reload.
 func TestFloodOfDropIns(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})

@@ -15,12 +15,12 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// agentUser is a user who owns a directory of drop-in files here, and nothing else.
+// agentUser is a user who owns only a directory of drop-in files.
 const agentUser = 4711
 
-// TestDropInDirectoryOfItsOwner: only the user that the configuration names adds peers. He may
-// plant files to make the daemon, or root's "check", read other files. Each is refused with one
-// line.
+// TestDropInDirectoryOfItsOwner tests that only the user whom the configuration names can add
+// peers. The user may plant files that make the daemon, or root's "check", read other files. Each
+// planted file must be refused with one message.
 func TestDropInDirectoryOfItsOwner(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -74,13 +74,13 @@ func TestDropInDirectoryOfItsOwner(t *testing.T) {
 		must(t, plant(file))
 		give(file)
 		wantLog(t, n, "left out: "+file)
-		// The daemon starts without such a file, so check warns.
+		// The daemon starts without such a file, so "check" only warns.
 		if out := check(0, 2); !strings.Contains(out, file) || !strings.Contains(out, ": left out (warning)\n") || strings.Contains(out, "hunter") {
 			t.Errorf("check: %s", out)
 		}
 		must(t, os.Remove(file))
 	}
-	// Another user's file is nobody's, in the owner's directory as well.
+	// A file of another user is refused in the owner's directory as well.
 	other := filepath.Join(dir, "other.toml")
 	must(t, os.WriteFile(other, fmt.Appendf(nil, "[[peer]]\npublic_key = %q\n", publicKey(t)), 0o644))
 	must(t, os.Chown(other, agentUser+1, agentUser))
@@ -90,8 +90,8 @@ func TestDropInDirectoryOfItsOwner(t *testing.T) {
 	}
 }
 
-// TestPeerExpiresWithoutItsAgent: the agent is dead when a grant runs out. The daemon ends the
-// peer at that time and reports it. A restarted daemon does not take the peer back.
+// In TestPeerExpiresWithoutItsAgent, a grant expires while the agent is not running. At that time,
+// the daemon must remove and report the peer. A restarted daemon must not add the peer again.
 func TestPeerExpiresWithoutItsAgent(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -124,7 +124,7 @@ func TestPeerExpiresWithoutItsAgent(t *testing.T) {
 	if keys := peerKeys(t, n); len(keys) != 0 {
 		t.Errorf("peers %q", keys)
 	}
-	m.wantPeers(t, 0, "guest") // the file is there
+	m.wantPeers(t, 0, "guest") // the file exists
 	must(t, n.Stop())
 	must(t, n.Start())
 	wantLog(t, n, "peer-expired: peer guest expired at ")

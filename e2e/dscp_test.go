@@ -10,9 +10,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// The claims of docs/wireguard.md on the DSCP. An inner packet's DSCP does not reach the outer
-// packet, and arrives unchanged. The rules there give all outer packets of a mark a class, and
-// leave their ECN bits.
+// This test covers the statements of docs/wireguard.md on the DSCP. The DSCP of an inner packet is
+// not copied to the outer packet, and arrives unchanged. The document's rules set the DSCP of all
+// outer packets with a mark, and do not change their ECN bits.
 func TestDSCPOfOuterPackets(t *testing.T) {
 	side(t)
 	text, err := os.ReadFile("../docs/wireguard.md")
@@ -44,7 +44,7 @@ func TestDSCPOfOuterPackets(t *testing.T) {
 	}
 	ping := func() {
 		t.Helper()
-		// TOS 160 is CS5.
+		// The TOS value 160 is the DSCP CS5.
 		if out, err := f.A(1).Run("ping", "-n", "-q", "-c", "5", "-i", "0.1", "-W", "2", "-Q", "160", tunnel.Inner4(2).String()); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// TestCongestionIsMarked: connections that speak ECN (RFC 3168) learn of congestion by marks,
-// through the whole tunnel. The tunnel drops none of their packets.
+// TestCongestionIsMarked tests that connections with ECN (RFC 3168) get congestion marks through
+// the tunnel, and that the tunnel drops none of their packets.
 func TestCongestionIsMarked(t *testing.T) {
 	f := network(t, links)
 	for _, h := range []*fabric.Host{f.A(1), f.B(1)} {

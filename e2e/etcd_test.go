@@ -18,7 +18,7 @@ import (
 // etcdPassword is the password of etcd's user root.
 const etcdPassword = "correct horse"
 
-// etcd is Debian's, alone, on a host of the fabric.
+// etcd is a single server of Debian's etcd on a host of the fabric.
 type etcd struct {
 	t    *testing.T
 	host *fabric.Host
@@ -27,7 +27,7 @@ type etcd struct {
 	run  *fabric.Process
 }
 
-// startEtcd starts an empty one.
+// startEtcd starts an empty etcd server.
 func startEtcd(t *testing.T, host *fabric.Host) *etcd {
 	t.Helper()
 	e := &etcd{t: t, host: host, dir: t.TempDir(), url: "http://" + netip.AddrPortFrom(host.Addr4(), 2379).String()}
@@ -50,7 +50,7 @@ func (e *etcd) start() {
 	})
 }
 
-// ctl is etcdctl, with the password once there is one.
+// ctl runs etcdctl, with the password after lock was called, and returns the output.
 func (e *etcd) ctl(args ...string) string {
 	e.t.Helper()
 	cmd := e.host.Command("etcdctl", append([]string{"--endpoints", e.url, "--user", "root:" + etcdPassword}, args...)...)
@@ -62,7 +62,7 @@ func (e *etcd) ctl(args ...string) string {
 	return string(out)
 }
 
-// lock makes etcd require a password from now on.
+// lock makes etcd require a password.
 func (e *etcd) lock() {
 	e.t.Helper()
 	for _, args := range [][]string{{"user", "add", "root:" + etcdPassword}, {"user", "grant-role", "root", "root"}, {"auth", "enable"}} {
@@ -74,7 +74,7 @@ func (e *etcd) lock() {
 	}
 }
 
-// fleetKeys is the operator's files: the key, the ledger, and the files for members.
+// fleetKeys holds the operator's files: the key, the ledger, and the files for members.
 type fleetKeys struct {
 	t                                    *testing.T
 	dir, ledger, private, public, passwd string
@@ -96,7 +96,7 @@ func newFleetKeys(t *testing.T) *fleetKeys {
 	return k
 }
 
-// sign makes a grant in a ledger and returns its file.
+// sign signs a grant, enters it in a ledger, and returns the grant's file.
 func (k *fleetKeys) sign(ledger, name, key, allowed string, more ...string) (string, error) {
 	args := append([]string{"sign", "--key", k.private, "--fleet", "prod", "--ledger", ledger,
 		"--public-key", key, "--allowed-ips", allowed, "--within", "10.0.0.0/8", name}, more...)
@@ -107,7 +107,7 @@ func (k *fleetKeys) sign(ledger, name, key, allowed string, more ...string) (str
 	return filepath.Join(ledger, name+".grant"), err
 }
 
-// etcdAgent is the srdtun-etcd under test.
+// etcdAgent returns the path of the tested srdtun-etcd program.
 func etcdAgent(t *testing.T) string {
 	t.Helper()
 	if file := os.Getenv("SRDTUN_ETCD_BIN"); file != "" {
@@ -140,7 +140,7 @@ type member struct {
 	told  []*fabric.Process
 }
 
-// newMember starts the daemon of host h, with inner address i and no peers.
+// newMember starts a daemon on host h, with the inner address of node i and no peers.
 func newMember(t *testing.T, e *etcd, k *fleetKeys, h *fabric.Host, i int) *member {
 	t.Helper()
 	m := &member{name: fmt.Sprint("m", i), i: i, dir: filepath.Join(t.TempDir(), "peers"), keys: k, etcd: e}
@@ -176,14 +176,14 @@ func (m *member) join(t *testing.T) {
 	m.told = append(m.told, m.agent)
 }
 
-// kill ends the agent with kill -9, if it runs.
+// kill sends SIGKILL to the agent, if it runs.
 func (m *member) kill() {
 	if m.agent != nil {
 		m.agent.Kill()
 	}
 }
 
-// record is the member's record in etcd.
+// record returns the member's record in etcd.
 func (m *member) record() string {
 	m.etcd.t.Helper()
 	var got struct {
@@ -198,7 +198,7 @@ func (m *member) record() string {
 	return string(got.Kvs[0].Value)
 }
 
-// peers lists the drop-in files by member.
+// peers returns the names of the members that have a drop-in file.
 func (m *member) peers(t *testing.T) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(m.dir, "*"))
@@ -210,13 +210,13 @@ func (m *member) peers(t *testing.T) string {
 	return strings.Join(v, " ")
 }
 
-// wantPeers waits for these peers.
+// wantPeers waits until the member has exactly the wanted peers.
 func (m *member) wantPeers(t *testing.T, within time.Duration, want string) {
 	t.Helper()
 	until(t, fmt.Sprintf("%s has peers %q", m.name, want), within, func() bool { return m.peers(t) == want })
 }
 
-// said is the output of all agents of the member.
+// said returns the output of all agents of the member.
 func (m *member) said() string {
 	var b strings.Builder
 	for _, a := range m.told {
@@ -225,7 +225,7 @@ func (m *member) said() string {
 	return b.String()
 }
 
-// until waits for an event that must come within a time, and returns how long it took.
+// until waits for an event that must occur within the given time, and returns the waiting time.
 func until(t *testing.T, what string, within time.Duration, is func() bool) time.Duration {
 	t.Helper()
 	begun := time.Now()

@@ -18,12 +18,12 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// sayWait bounds the wait for a line of the log. A silent peer is reported after 5 s, and this
-// machine may be busy.
+// sayWait bounds the wait for a line in the log. A silent peer is reported after 5 s, and on a busy
+// machine later.
 const sayWait = 30 * time.Second
 
-// says counts the matching lines in the log of n. The returned function waits until there is
-// one more.
+// says counts the matching lines in the log of n. The returned function waits for one more matching
+// line.
 func says(t *testing.T, n *tunnel.Node, pattern string) (wait func() string) {
 	t.Helper()
 	had := len(lineWith(pattern).FindAllString(n.Log(), -1))
@@ -35,7 +35,7 @@ func says(t *testing.T, n *tunnel.Node, pattern string) (wait func() string) {
 
 func lineWith(pattern string) *regexp.Regexp { return regexp.MustCompile("(?m)^.*" + pattern + ".*$") }
 
-// hasSaid waits until n has said more than so many lines since its start, and returns the last.
+// hasSaid waits until the log of n has more than `had` matching lines, and returns the last one.
 func hasSaid(t *testing.T, n *tunnel.Node, pattern string, had int) string {
 	t.Helper()
 	re := lineWith(pattern)
@@ -49,7 +49,8 @@ func hasSaid(t *testing.T, n *tunnel.Node, pattern string, had int) string {
 	return ""
 }
 
-// twoUplinks is two nodes joined by two cables. Each node uses both of its addresses.
+// twoUplinks starts two nodes that are connected by two cables. Each node uses both of its
+// addresses.
 func twoUplinks(t *testing.T) (*fabric.Direct, *tunnel.Pair) {
 	t.Helper()
 	d := direct(t, fabric.DirectSpec{Links: 2})
@@ -94,8 +95,8 @@ func do(t *testing.T, h *fabric.Host, script string) string {
 	return command(t, h, "sh", "-ec", script)
 }
 
-// TestLogTellsWhatHappened breaks one thing after the other. Each has a line in the log, and in
-// the command's output.
+// TestLogTellsWhatHappened causes several faults in turn. The log and the output of "srdtun events"
+// must contain a line for each fault.
 func TestLogTellsWhatHappened(t *testing.T) {
 	side(t)
 	d, p := twoUplinks(t)
@@ -125,12 +126,12 @@ func TestLogTellsWhatHappened(t *testing.T) {
 	t.Run("command", func(t *testing.T) { testEventsCommand(t, p.A, follower) })
 }
 
-// testRoutesAreBack takes addresses and routes of a tunnel away.
+// testRoutesAreBack removes addresses and routes of a tunnel, which the daemon must restore.
 func testRoutesAreBack(t *testing.T, d *fabric.Direct, n *tunnel.Node) {
 	routes := func() string {
 		return do(t, n.Host, fmt.Sprintf("ip -o addr show dev %[1]s | sort; ip route show dev %[1]s | sort; ip -6 route show dev %[1]s | sort", n.Name))
 	}
-	// The kernel numbers lines by the interface, and marks nothing that differs.
+	// The output of ip depends on interface numbers, but on nothing else that may differ.
 	before := routes()
 	for _, hurt := range []string{"ip link set %[1]s down; ip link set %[1]s up", "ip addr flush dev %[1]s", "ip route del 10.99.2.0/24 dev %[1]s"} {
 		back := says(t, n, "routes-restored: ")
@@ -147,8 +148,8 @@ func testRoutesAreBack(t *testing.T, d *fabric.Direct, n *tunnel.Node) {
 	}
 }
 
-// testStrangersAreTold lets two strangers call. One has an unknown key, and one takes this host
-// for another.
+// testStrangersAreTold lets two unknown hosts start handshakes. One host has an unknown key, and
+// the other expects another host at this address.
 func testStrangersAreTold(t *testing.T, d *fabric.Direct, n *tunnel.Node) {
 	x := node(t, d.B, "x", tunnel.Config{SourcePorts: 2, ListenPort: 51999, Address: []netip.Prefix{netip.MustParsePrefix("10.77.0.1/24")}})
 	y := node(t, d.B, "y", tunnel.Config{})
@@ -178,7 +179,8 @@ func follow(t *testing.T, n *tunnel.Node) (printed func() string) {
 	return out.String
 }
 
-// testEventsCommand compares the outputs of the command and of a follower with the log.
+// testEventsCommand compares the output of "srdtun events", with and without --follow, with the
+// log.
 func testEventsCommand(t *testing.T, n *tunnel.Node, follower func() string) {
 	kinds := func(text []byte) (v []string) {
 		for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
@@ -222,8 +224,8 @@ func testEventsCommand(t *testing.T, n *tunnel.Node, follower func() string) {
 	}
 }
 
-// one is two nodes with one cable and few paths. prepare may change them before they
-// start.
+// one starts two nodes with one cable and few paths. The function prepare may change the nodes
+// before their start.
 func one(t *testing.T, prepare func(a, b *tunnel.Node)) (d *fabric.Direct, a, b *tunnel.Node) {
 	t.Helper()
 	d = direct(t, fabric.DirectSpec{})
@@ -238,8 +240,8 @@ func one(t *testing.T, prepare func(a, b *tunnel.Node)) (d *fabric.Direct, a, b 
 	return d, a, b
 }
 
-// TestLogTellsOfSmallPackets lets packets of up to 1,100 bytes pass: handshakes and pings
-// do, and nothing else.
+// In TestLogTellsOfSmallPackets, only packets of up to 1,100 bytes pass, so handshakes and pings
+// pass, but no larger packets.
 func TestLogTellsOfSmallPackets(t *testing.T) {
 	side(t)
 	_, a, _ := one(t, func(a, b *tunnel.Node) {
@@ -248,7 +250,7 @@ func TestLogTellsOfSmallPackets(t *testing.T) {
 	hasSaid(t, a, "path-mtu-too-low: peer b: small packets pass, but none of 1228 bytes", 0)
 }
 
-// TestLogTellsOfAWrongPresharedKey gives two ends different keys.
+// TestLogTellsOfAWrongPresharedKey configures different preshared keys at the two ends.
 func TestLogTellsOfAWrongPresharedKey(t *testing.T) {
 	side(t)
 	_, a, _ := one(t, func(a, b *tunnel.Node) {
@@ -257,7 +259,7 @@ func TestLogTellsOfAWrongPresharedKey(t *testing.T) {
 	hasSaid(t, a, "handshake-mismatch: peer b: ", 0) // milliseconds after the start
 }
 
-// TestLogTellsOfAMove gives one end another address.
+// TestLogTellsOfAMove changes the address of one end.
 func TestLogTellsOfAMove(t *testing.T) {
 	side(t)
 	d, a, b := one(t, func(a, b *tunnel.Node) {})

@@ -11,8 +11,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// TestIPv6Off starts a daemon with IPv6 addresses and routes on a host without IPv6. IPv4
-// works, and one line names the missing parts. They come when IPv6 is switched on.
+// TestIPv6Off starts a daemon with IPv6 addresses and routes on a host without IPv6. IPv4 must
+// work, and one line must name the missing parts. The daemon must add the missing parts when IPv6
+// is enabled.
 func TestIPv6Off(t *testing.T) {
 	side(t)
 	for _, where := range []string{"all", "default"} {
@@ -54,9 +55,9 @@ func TestIPv6Off(t *testing.T) {
 	}
 }
 
-// TestAddressesChangeWhileIPv6IsOff switches IPv6 off under a running daemon, and then changes
-// addresses and peers of both families. IPv4 is changed, and the command names the missing parts of
-// IPv6, which come when it is switched on again.
+// TestAddressesChangeWhileIPv6IsOff disables IPv6 while a daemon runs, and then changes addresses
+// and peers of both families. The IPv4 changes must take effect, and the command must name the
+// missing IPv6 parts. The daemon must add the IPv6 parts when IPv6 is enabled again.
 func TestAddressesChangeWhileIPv6IsOff(t *testing.T) {
 	side(t)
 	for _, where := range []string{"all", "the device"} {

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// stampLayout is the format of a time in a grant: UTC, milliseconds.
+// stampLayout is the format of a time in a grant: UTC with milliseconds.
 const stampLayout = "2006-01-02T15:04:05.000Z"
 
-// grantText is the text that the fleet's key signs. It is written here from the format alone.
-// So a stranger's program can sign for the agents too.
+// grantText is the text that the fleet's key signs. The text follows only the documented format,
+// which shows that other programs can sign grants, too.
 const grantText = `srdtun fleet grant v1
 fleet prod
 name %s
@@ -27,7 +27,7 @@ signed %s
 expires never
 `
 
-// fleetGrant and fleetRecord are the JSON of fleet/grant.go and fleet/record.go.
+// fleetGrant and fleetRecord have the JSON format of fleet/grant.go and fleet/record.go.
 type fleetGrant struct {
 	Version    int      `json:"version"`
 	Fleet      string   `json:"fleet"`
@@ -64,7 +64,7 @@ func newSigner(t *testing.T, k *fleetKeys) *signer {
 	return &signer{key: ed25519.NewKeyFromSeed(seed), now: time.Now().UTC().Format(stampLayout)}
 }
 
-// record is the record of a member with one prefix and a grant for it.
+// record returns the record of a member with one prefix and a grant for the prefix.
 func (s *signer) record(name string, public [32]byte, prefix, endpoint string) *fleetRecord {
 	b64 := base64.StdEncoding.EncodeToString
 	g := &fleetGrant{Version: 1, Fleet: "prod", Name: name, PublicKey: b64(public[:]), AllowedIPs: []string{prefix}, Issued: s.now, Signed: s.now, Expires: "never"}

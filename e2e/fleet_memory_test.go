@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// A stolen password writes hostileValues values of hostileBytes each: the largest that etcd
+	// The attacker writes hostileValues values of hostileBytes each, the largest size that etcd
 	// accepts.
 	hostileValues = 120
 	hostileBytes  = 1_400_000
-	// maxAgentMemory bounds an agent's memory meanwhile. With an empty etcd it takes 20 MiB.
-	// Its service is killed at 128 MiB.
+	// maxAgentMemory bounds an agent's memory in bytes during the attack. With an empty etcd, the
+	// agent uses 20 MiB. systemd kills the agent's service at 128 MiB.
 	maxAgentMemory = 64 << 20
 )
 
-// TestFleetAgentStaysSmall: an attacker with etcd's password fills etcd. A watching agent, a
-// listing one, and "members" stay small, and the members stay.
+// In TestFleetAgentStaysSmall, an attacker with etcd's password fills etcd. The memory of an agent
+// that watches, of an agent that lists, and of the command "members" must stay bounded. The members
+// must remain.
 func TestFleetAgentStaysSmall(t *testing.T) {
 	long(t)
 	f := network(t, fabric.Spec{HostsA: 1, HostsB: 2})
@@ -81,7 +82,7 @@ func TestFleetAgentStaysSmall(t *testing.T) {
 	b.kill()
 }
 
-// put writes a value that is too long for a command line.
+// put writes a value to etcd that is too long for a command line.
 func (e *etcd) put(key, value string) {
 	e.t.Helper()
 	cmd := e.host.Command("etcdctl", "--endpoints", e.url, "--user", "root:"+etcdPassword, "put", key)

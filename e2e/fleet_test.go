@@ -16,26 +16,27 @@ import (
 )
 
 var (
-	// etcdDead is longer than a lease, so that all leases have run out.
+	// etcdDead is longer than the time of a lease, so that all leases expire.
 	etcdDead = flag.Duration("etcd-dead", 12*time.Second, "how long etcd is dead in TestFleetOutlivesEtcd")
 	joins    = flag.Int("joins", 10, "how often a member joins in TestFleetJoins")
 )
 
 const (
-	// maxJoin bounds the time from the start of an agent to the first answer through the
-	// tunnel, in the median of all joins. On a busy machine of two cores one agent may wait for
-	// its turn.
+	// maxJoin bounds the time from the start of an agent to the first answer through the tunnel, in
+	// the median of all joins. On a busy machine with two cores, a single agent may have to wait
+	// for a processor.
 	maxJoin = 2 * time.Second
-	// maxLeave bounds the time until a silent member is no peer.
+	// maxLeave bounds the time until a silent member is removed as a peer.
 	maxLeave = 10 * time.Second
-	// maxNews bounds the time from a change in etcd to a change of the directory, with a wide
-	// margin.
+	// maxNews bounds the time from a change in etcd to the change of the drop-in directory, with a
+	// wide margin.
 	maxNews = 5 * time.Second
-	// linger is how long an agent keeps a member whose record is gone, fleet.Linger.
+	// linger equals fleet.Linger, the time for which an agent keeps a member without a record.
 	linger = time.Second
 )
 
-// threeMembers joins three hosts through an etcd on a fourth, which requires a password.
+// threeMembers joins three hosts through an etcd server on a fourth host. The etcd server requires
+// a password.
 func threeMembers(t *testing.T) (e *etcd, k *fleetKeys, all []*member) {
 	t.Helper()
 	f := network(t, fabric.Spec{HostsA: 2, HostsB: 2})
@@ -57,8 +58,8 @@ func threeMembers(t *testing.T) (e *etcd, k *fleetKeys, all []*member) {
 	return e, k, all
 }
 
-// untouched starts a stream of datagrams from a to b. The returned function fails if one is
-// lost.
+// untouched starts a stream of datagrams from a to b. The returned function fails the test if a
+// datagram was lost.
 func untouched(t *testing.T, a, b *member) func() {
 	t.Helper()
 	s, err := meter.StartStream(a.Host, b.Host, tunnel.Inner4(a.i), tunnel.Inner4(b.i), 5*time.Millisecond)
@@ -66,7 +67,7 @@ func untouched(t *testing.T, a, b *member) func() {
 	return func() {
 		t.Helper()
 		for end := time.Now().Add(5 * time.Second); s.Tally().Arrived < s.Tally().Sent-5 && time.Now().Before(end); {
-			time.Sleep(20 * time.Millisecond) // the last are on their way
+			time.Sleep(20 * time.Millisecond) // waits for the last datagrams
 		}
 		got := s.Tally()
 		s.Close()
@@ -77,7 +78,8 @@ func untouched(t *testing.T, a, b *member) func() {
 	}
 }
 
-// TestFleetJoins: the time from the start of an agent to the first answer from another member.
+// TestFleetJoins measures the time from the start of an agent to the first answer from another
+// member.
 func TestFleetJoins(t *testing.T) {
 	side(t)
 	e, _, all := threeMembers(t)
@@ -109,8 +111,8 @@ func TestFleetJoins(t *testing.T) {
 	}
 }
 
-// TestFleetLeaseRunsOut: an agent is killed. Its member is gone within ten seconds, and the
-// others lose nothing. A restarted agent is not missed.
+// TestFleetLeaseRunsOut kills an agent. Its member must be removed within ten seconds, and the
+// other members must lose no packet. A quick restart of an agent must not remove its member.
 func TestFleetLeaseRunsOut(t *testing.T) {
 	side(t)
 	_, _, all := threeMembers(t)
@@ -127,8 +129,9 @@ func TestFleetLeaseRunsOut(t *testing.T) {
 	check()
 }
 
-// TestFleetOutlivesEtcd: etcd is dead for longer than any lease. Members keep each other, also
-// over a restart of an agent. The policy still ends rights. Changes arrive when etcd is back.
+// In TestFleetOutlivesEtcd, etcd fails for longer than any lease. Members must keep each other as
+// peers, even if an agent restarts. The policy must still revoke rights. Changes must arrive after
+// etcd has recovered.
 func TestFleetOutlivesEtcd(t *testing.T) {
 	side(t)
 	e, k, all := threeMembers(t)
@@ -148,7 +151,7 @@ func TestFleetOutlivesEtcd(t *testing.T) {
 	for i, want := range []string{"m2 m3 m4", "m1 m3 m4", "m1 m2 m4"} {
 		all[i].wantPeers(t, 2*maxNews, want)
 	}
-	time.Sleep(maxLeave) // a missing member would be gone by now
+	time.Sleep(maxLeave) // a missing member would be removed within this time
 	for i, want := range []string{"m2 m3 m4", "m1 m3 m4", "m1 m2 m4", ""} {
 		if want != "" {
 			all[i].wantPeers(t, 0, want)
@@ -160,7 +163,7 @@ func TestFleetOutlivesEtcd(t *testing.T) {
 	check()
 }
 
-// TestFleetStolenPassword: an attacker has etcd's password, and can write anything.
+// In TestFleetStolenPassword, an attacker has etcd's password, and can write any record.
 func TestFleetStolenPassword(t *testing.T) {
 	side(t)
 	e, k, all := threeMembers(t)
@@ -199,7 +202,7 @@ func TestFleetStolenPassword(t *testing.T) {
 	})
 	all[0].wantPeers(t, 0, "m2 m3")
 
-	// A removed or forged record comes back, because its host puts it back.
+	// The member's agent must restore a removed or forged record.
 	for _, forged := range []string{
 		edit(func(r map[string]any) { r["allowed_ips"] = []string{"10.9.0.0/24"} }),
 		edit(func(r map[string]any) { r["allowed_ips"] = []string{tunnel.Inner4(1).String() + "/32"} }),
@@ -229,9 +232,9 @@ func TestFleetStolenPassword(t *testing.T) {
 	}
 }
 
-// TestFleetOnePrefixTwice: the operator has signed one prefix for two members, in spite of the
-// ledger. All members refuse the later one. They still do if he removes the older one's record
-// and comes first.
+// In TestFleetOnePrefixTwice, the operator has signed one prefix for two members, in spite of the
+// ledger. All members must refuse the later grant. They must still refuse it if the older member's
+// record is removed and the later member joins first.
 func TestFleetOnePrefixTwice(t *testing.T) {
 	side(t)
 	e, k, all := threeMembers(t)

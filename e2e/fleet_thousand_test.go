@@ -16,25 +16,25 @@ import (
 
 const (
 	thousand = 1000
-	// maxChange bounds the processor time of another host for a change of one member, daemon
-	// and agent together. The goal is 10 ms. If other processes use the same cores, each
-	// instruction takes twice as long, or more. Reading all files again would take 250 ms.
+	// maxChange bounds the processor time of a host, for daemon and agent together, after a change
+	// of another member. The goal is 10 ms. If other processes use the same cores, each instruction
+	// takes at least twice as long. Reading all files again would take 250 ms.
 	maxChange = 30 * time.Millisecond
-	// maxAgent is the most memory of an agent in bytes.
+	// maxAgent bounds the memory of an agent in bytes.
 	maxAgent = 64 << 20
 	changes  = 20
-	// changeEvery is longer than the daemon waits for more of them.
+	// changeEvery is longer than the time for which the daemon waits for further changes.
 	changeEvery = 400 * time.Millisecond
 )
 
-// crowd is members without hosts.
+// crowd holds members that have no host.
 type crowd struct {
 	t   *testing.T
 	e   *etcd
 	all []*fleetRecord
 }
 
-// newCrowd signs grants of a thousand members.
+// newCrowd signs the grants of a thousand members.
 func newCrowd(t *testing.T, e *etcd, k *fleetKeys) *crowd {
 	t.Helper()
 	sign, c := newSigner(t, k), &crowd{t: t, e: e}
@@ -50,7 +50,7 @@ func (c *crowd) at(i, port int) string {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}), uint16(port)).String()
 }
 
-// put writes records through etcd's gateway, as many at once as etcd takes.
+// put writes records through etcd's gateway, with as many records per request as etcd accepts.
 func (c *crowd) put(records ...*fleetRecord) {
 	c.t.Helper()
 	const most = 100
@@ -72,7 +72,7 @@ func (c *crowd) put(records ...*fleetRecord) {
 	}
 }
 
-// ran is the processor time of all threads of a process.
+// ran returns the processor time of all threads of a process.
 func ran(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	d, err := fabric.RanOf(pid)
@@ -80,7 +80,7 @@ func ran(t *testing.T, pid int) time.Duration {
 	return d
 }
 
-// usageOf is usage for any process.
+// usageOf returns the memory and processor time of a process.
 func usageOf(t *testing.T, pid int) fabric.Usage {
 	t.Helper()
 	u, err := fabric.UsageOf(pid)

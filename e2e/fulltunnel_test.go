@@ -12,17 +12,17 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// wideWorld is an address of both servers. Only a default route leads to it.
+// wideWorld is an address of both servers that is reachable only by a default route.
 const wideWorld = "203.0.113.1"
 
-// client is one tunnel of A(1), with all traffic, to a server of its own.
+// client is a tunnel that carries all traffic of A(1) to the client's own server.
 type client struct {
 	*tunnel.Node
 	server *tunnel.Node
-	inner  string // the server's
+	inner  string // inner address of the server
 }
 
-// clientOf makes client number i, whose server is B(i). Nothing runs but the server.
+// clientOf makes client number i, and starts only its server on B(i).
 func clientOf(t *testing.T, f *fabric.Fabric, i int) client {
 	t.Helper()
 	inside := func(last int) []netip.Prefix {
@@ -43,7 +43,7 @@ func (c client) start(t *testing.T) {
 	must(t, c.Start())
 }
 
-// answers reports whether an address answers a host within some seconds.
+// answers reports whether an address answers pings of a host within some seconds.
 func answers(h *fabric.Host, to string) bool {
 	for range 10 {
 		if _, err := h.Run("ping", "-n", "-c", "1", "-W", "1", to); err == nil {
@@ -53,7 +53,7 @@ func answers(h *fabric.Host, to string) bool {
 	return false
 }
 
-// leads is the interface through which unmarked packets reach an address.
+// leads returns the interface that carries unmarked packets to an address.
 func leads(t *testing.T, h *fabric.Host, to string) string {
 	t.Helper()
 	_, by, _ := strings.Cut(do(t, h, "ip route get "+to), " dev ")
@@ -61,8 +61,9 @@ func leads(t *testing.T, h *fabric.Host, to string) string {
 	return by
 }
 
-// TestTwoTunnelsWithDefaultRoutes has two tunnels that take all traffic. Neither takes the
-// other's outer packets. The one started last has the rest, and each logs it.
+// TestTwoTunnelsWithDefaultRoutes starts two tunnels that take all traffic. Neither tunnel may
+// carry the other's outer packets. The tunnel that started last carries all other traffic, and each
+// daemon logs this.
 func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})
@@ -91,7 +92,7 @@ func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 	if by := leads(t, host, wideWorld); by != second.Name {
 		t.Errorf("all traffic goes through %s, want %s, which came last", by, second.Name)
 	}
-	// Either one may be restarted.
+	// Each of the two tunnels may be restarted.
 	must(t, first.Down())
 	taken = says(t, second.Node, "default-taken: .* now go through "+first.Name+",")
 	first.start(t)
@@ -117,8 +118,8 @@ func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 	}
 }
 
-// wgQuick makes the changes of wg-quick(8) on A(1) for a file with 0.0.0.0/0 and this mark. A
-// TUN device takes the place of WireGuard's.
+// wgQuick makes the changes of wg-quick(8) on A(1) for a file with 0.0.0.0/0 and this mark. A TUN
+// device replaces the WireGuard device.
 func wgQuick(t *testing.T, h *fabric.Host, name string, mark int) {
 	t.Helper()
 	do(t, h, fmt.Sprintf(`ip tuntap add %[1]s mode tun
@@ -139,8 +140,8 @@ func wgQuickDown(t *testing.T, h *fabric.Host, name string, mark int) {
 // wgQuickMark is the mark of wg-quick's first tunnel.
 const wgQuickMark = 51820
 
-// TestTunnelBesideWgQuick has wg-quick's first tunnel with all traffic beside ours, in both
-// orders. They share a mark, so neither takes the other's outer packets.
+// TestTunnelBesideWgQuick starts wg-quick's first tunnel and a srdtun tunnel, both for all traffic,
+// in both orders. Both tunnels use the same mark, so neither carries the other's outer packets.
 func TestTunnelBesideWgQuick(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})
@@ -179,8 +180,8 @@ func TestTunnelBesideWgQuick(t *testing.T) {
 	}
 }
 
-// TestTunnelInsideAnother lets outer packets vanish into another tunnel, in each possible way.
-// The log names that tunnel while this lasts, but not if the file names it.
+// TestTunnelInsideAnother lets another tunnel take the outer packets, in each possible way.
+// Meanwhile the log must name the other tunnel, unless the configuration file names it.
 func TestTunnelInsideAnother(t *testing.T) {
 	side(t)
 	const mark = 4242
@@ -224,11 +225,11 @@ func TestTunnelInsideAnother(t *testing.T) {
 		}
 		must(t, c.Down())
 	}
-	// The other tunnel was there before.
+	// In this case, the other tunnel exists before the start.
 	wgQuick(t, host, "wgq0", mark)
 	c.start(t)
 	await(t, "line about rules that were there before", told)
-	// The file names it.
+	// In this case, the configuration file names the other tunnel.
 	must(t, c.Down())
 	c.Config.Interfaces = []string{"wgq0"}
 	c.start(t)

@@ -19,30 +19,30 @@ import (
 )
 
 const (
-	// garbageRate is a stranger's rate, in packets a second.
+	// garbageRate is the attacker's rate in packets per second.
 	garbageRate = 100_000
-	// garbageCost is the largest share of a TCP flow's goodput that garbage may cost.
+	// garbageCost is the largest fraction by which garbage may reduce a TCP flow's goodput.
 	garbageCost = 0.10
-	// garbageRounds are played with each kind of garbage. A round has four spans of
-	// garbageSpan. The first and last go to a socket beside the daemon's that costs nothing.
-	// The two between go to the daemon's. Sender and network cost the same in all spans, on
-	// processors that the tunnel uses too. A drift of the goodput cancels out. Goodput varies
-	// by as much as the bound. So a kind that seems too expensive is played for longer, up to
-	// garbageMost.
+	// garbageRounds is the number of rounds for each kind of garbage. A round has four spans of
+	// length garbageSpan. In the first and the last span, the garbage goes to another socket, where
+	// it costs nothing. In the two spans between, the garbage goes to the daemon's socket. The
+	// sender and the network, which use the same processors as the tunnel, cost the same in all
+	// spans. A drift of the goodput cancels out. The goodput varies by as much as the bound, so a
+	// kind that seems too expensive is measured for longer, up to garbageMost.
 	garbageRounds = 9
 	garbageMost   = 3 * garbageRounds
 	garbageSpan   = 600 * time.Millisecond
-	// sinkPort is the port of the socket beside the daemon's.
+	// sinkPort is the port of the other socket.
 	sinkPort = 9
-	// garbageWork bounds an idle daemon's work for garbage, as a share of one processor. Unlike
-	// goodput, it does not depend on the machine's other work.
+	// garbageWork bounds an idle daemon's work for garbage, as a fraction of one processor. Unlike
+	// goodput, this work does not depend on the machine's other work.
 	garbageWork = 0.10
-	// quietSpread bounds the spread of the goodput without garbage, between its quartiles.
-	// Beyond it the goodput with garbage shows nothing.
+	// quietSpread bounds the spread between the quartiles of the goodput without garbage. If the
+	// spread is larger, the comparison with garbage means nothing.
 	quietSpread = 0.15
 )
 
-// garbageKinds is the packets of strangers who know the port, but no index.
+// garbageKinds are the packets of attackers who know the port, but no session index.
 var garbageKinds = []struct {
 	what string
 	size int
@@ -64,7 +64,7 @@ var garbageKinds = []struct {
 	}},
 }
 
-// garbageField is a tunnel over the first of two links, for a stranger at the second.
+// garbageField starts a tunnel over the first of two links. The attacker uses the second link.
 func garbageField(t *testing.T) (d *fabric.Direct, a, b *fabric.Host, p *tunnel.Pair) {
 	t.Helper()
 	d = direct(t, fabric.DirectSpec{Links: 2, WireLike: true})
@@ -77,7 +77,7 @@ func garbageField(t *testing.T) (d *fabric.Direct, a, b *fabric.Host, p *tunnel.
 	return d, a, b, p
 }
 
-// A flood of foreign packets is next to no work for an idle daemon.
+// A flood of garbage must cost an idle daemon little processor time.
 func TestGarbageIsLittleWork(t *testing.T) {
 	d, _, _, p := garbageField(t)
 	for _, k := range garbageKinds {
@@ -87,7 +87,7 @@ func TestGarbageIsLittleWork(t *testing.T) {
 	}
 }
 
-// Such a flood takes next to nothing from a flow in the tunnel.
+// A flood of garbage must hardly reduce the goodput of a flow in the tunnel.
 func TestGarbageCostsLittle(t *testing.T) {
 	long(t)
 	d, a, b, _ := garbageField(t)
@@ -99,7 +99,7 @@ func TestGarbageCostsLittle(t *testing.T) {
 	run, err := meter.Start(meter.Flow{Server: b, Client: a, To: tunnel.Inner4(2), For: time.Duration(spans+4) * garbageSpan})
 	must(t, err)
 	defer run.Stop()
-	for run.Elapsed() < garbageSpan { // until the flow is at its rate
+	for run.Elapsed() < garbageSpan { // waits until the flow has reached its rate
 		time.Sleep(10 * time.Millisecond)
 	}
 	during := func(f func()) float64 {
@@ -122,7 +122,7 @@ func TestGarbageCostsLittle(t *testing.T) {
 			if settled(n, i) {
 				continue
 			}
-			enough := true // were sent, on a machine that may have other work
+			enough := true // enough datagrams were sent, although the machine may have other work
 			throw := func(port uint16) func() {
 				return func() {
 					sent, err := meter.Garbage{
@@ -161,7 +161,7 @@ func TestGarbageCostsLittle(t *testing.T) {
 	}
 }
 
-// wantLittleWork sends garbage to an otherwise idle daemon.
+// wantLittleWork sends garbage to an otherwise idle daemon, and checks the daemon's processor time.
 func wantLittleWork(t *testing.T, n *tunnel.Node, g meter.Garbage, what string) {
 	t.Helper()
 	const during = 2 * time.Second
@@ -182,7 +182,7 @@ func wantLittleWork(t *testing.T, n *tunnel.Node, g meter.Garbage, what string) 
 	}
 }
 
-// takeNothing has the kernel drop all that comes to a socket.
+// takeNothing makes the kernel drop all packets to a socket.
 func takeNothing(c *net.UDPConn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {

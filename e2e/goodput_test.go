@@ -15,23 +15,23 @@ import (
 const (
 	linkMbit   = 60
 	linkQueue  = linkMbit * 1e6 / 8 / 50   // bytes: 20 ms
-	minGoodput = 0.75 * 4 * linkMbit * 1e6 // bit/s: three of four paths, with all that packets have beside
-	maxStall   = 500 * time.Millisecond    // of all flows together
-	maxFlow    = time.Second               // of the worst of eight flows
-	minShare   = 0.6                       // of the goodput, while one path of four is dead
+	minGoodput = 0.75 * 4 * linkMbit * 1e6 // bit/s: three of four paths, including all headers
+	maxStall   = 500 * time.Millisecond    // longest stall of all flows together
+	maxFlow    = time.Second               // longest stall of the worst of eight flows
+	minShare   = 0.6                       // share of the goodput while one of four paths is down
 )
 
-// outage is how long a spine is a blackhole in these tests, with the times before and after.
+// outage is the schedule of the tests in which a spine fails silently.
 var outage = meter.Schedule{Before: 4 * time.Second, During: 5 * time.Second, After: 4 * time.Second}
 
-// links is that fabric.
+// links describes the fabric of these tests.
 var links = fabric.Spec{RateMbit: linkMbit, LimitBytes: linkQueue}
 
 func flow(f *fabric.Fabric, streams int) meter.Flow {
 	return meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(2), Streams: streams}
 }
 
-// goodput is the streams' total from 2 s to 10 s.
+// goodput returns the total goodput of the streams from 2 s to 10 s, in bit/s.
 func goodput(t *testing.T, fl meter.Flow) float64 {
 	t.Helper()
 	fl.For = 10 * time.Second
@@ -70,8 +70,9 @@ func TestBlackholeEightFlows(t *testing.T) {
 	}
 }
 
-// TestPlainTCPIsStuck shows that the fabric is fair. TCP without a tunnel has one path, and
-// cannot leave it when it dies. Otherwise the bounds of the other tests would prove nothing.
+// TestPlainTCPIsStuck shows that the comparison is fair: TCP without a tunnel uses one path, and
+// cannot leave the path when it fails. Otherwise, the bounds of the other tests would prove
+// nothing.
 func TestPlainTCPIsStuck(t *testing.T) {
 	long(t)
 	f := network(t, links)
@@ -83,7 +84,7 @@ func TestPlainTCPIsStuck(t *testing.T) {
 	}
 }
 
-// TestSmallRequestsBesideABulkFlow guards against queues in the tunnel.
+// TestSmallRequestsBesideABulkFlow detects long queues in the tunnel.
 func TestSmallRequestsBesideABulkFlow(t *testing.T) {
 	const maxP99 = 100 * time.Millisecond // a tunnel that queues without bound has 640 ms
 	f := network(t, links)

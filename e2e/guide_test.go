@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/internal/manualtest"
 )
 
-// guided is one of the guide's two hosts: a namespace with its own folders for configuration
-// and run files.
+// guided is one of the guide's two hosts. Each host has its own folders for configuration and run
+// files.
 type guided struct {
 	*fabric.Host
 	etc, run string
@@ -21,7 +21,7 @@ type guided struct {
 	private  string
 }
 
-// sh runs a command with these folders, in them.
+// sh runs a command on the host with the host's folders mounted.
 func (h *guided) sh(t *testing.T, command ...string) string {
 	t.Helper()
 	env := []string{"--chdir=" + h.etc, "SRDTUN_CONFIG_DIR=" + h.etc, "SRDTUN_RUN_DIR=" + h.run,
@@ -33,7 +33,7 @@ func (h *guided) sh(t *testing.T, command ...string) string {
 	return out
 }
 
-// guidedHost takes the guide's first step: srdtun init.
+// guidedHost sets up a host, and takes the guide's first step: srdtun init.
 func guidedHost(t *testing.T, h *fabric.Host) *guided {
 	t.Helper()
 	g := &guided{Host: h, etc: t.TempDir(), run: t.TempDir()}
@@ -50,7 +50,7 @@ func guidedHost(t *testing.T, h *fabric.Host) *guided {
 	return g
 }
 
-// write writes the guide's file there, with a key file beside it.
+// write writes the guide's configuration file and a key file on the host.
 func (h *guided) write(t *testing.T, text string) {
 	t.Helper()
 	for name, data := range map[string]string{"lab.toml": text, "lab.key": h.private + "\n"} {
@@ -64,7 +64,7 @@ func (h *guided) addPeer(t *testing.T, file string) {
 	h.sh(t, "sh", "-e", "-c", "cat "+file+" >>lab.toml; srdtun reload lab")
 }
 
-// guideConfiguration is the first one of docs/guide.md.
+// guideConfiguration returns the first configuration of docs/guide.md.
 func guideConfiguration(t *testing.T) string {
 	t.Helper()
 	docs, err := manualtest.Documents("..")
@@ -76,17 +76,17 @@ func guideConfiguration(t *testing.T) string {
 	return blocks[0].Text + "\n"
 }
 
-// guide is the document for setting up the hosts.
+// guide is the document that describes the setup of the hosts.
 const guide = "docs/guide.md"
 
-// guidedHosts are two hosts on four spines, set up and connected as the guide's first recipe says.
+// guidedHosts sets up and connects two hosts over four spines, following the guide's first recipe.
 func guidedHosts(t *testing.T, f *fabric.Fabric) (first, second *guided) {
 	t.Helper()
 	first, second = guidedHost(t, f.A(1)), guidedHost(t, f.B(1))
 	conf := guideConfiguration(t)
 	swap := func(v ...string) string { return strings.NewReplacer(v...).Replace(conf) }
 	first.write(t, swap("PRIVATE KEY OF THE FIRST", first.private, "PUBLIC KEY OF THE SECOND", second.public, "203.0.113.2", f.B(1).Addr4().String()))
-	// "and the mirror image on the second"
+	// The guide says: "and the mirror image on the second".
 	second.write(t, swap("PRIVATE KEY OF THE FIRST", second.private, "PUBLIC KEY OF THE SECOND", first.public, "203.0.113.2", f.A(1).Addr4().String(),
 		"10.80.0.1", "10.80.0.2", "10.80.0.2", "10.80.0.1", `"second"`, `"first"`))
 	for _, h := range []*guided{first, second} {

@@ -20,30 +20,31 @@ import (
 
 const (
 	handles = 1000
-	// unusedMB is the most memory of a program with so many handles, in MB of the whole process.
+	// unusedMB bounds the memory of a process with this many unused handles, in MB.
 	unusedMB = 60
-	// silentFor is how long the handles are watched. The last probes of new sessions end within
-	// silentWithin.
+	// silentFor is the time for which no packet may be sent. The last probes of new sessions end
+	// within silentWithin.
 	silentFor    = 3 * time.Second
 	silentWithin = 60 * time.Second
-	// eachMost bounds the time to send a message on each handle. A peer that delays the others
-	// delays them until the test ends.
+	// eachMost bounds the time to send a message on each handle. A peer that wrongly delays the
+	// others would delay them until the test ends.
 	eachMost     = 60 * time.Second
 	handleRounds = 5
 )
 
-// sessionsMB is the most memory with a session for each handle, by the number of the endpoint's
-// ports. A session holds its keys, and what it knows of so many paths.
+// sessionsMB bounds the memory of a process with a session for each handle, by the endpoint's
+// number of ports. A session stores its keys, and the state of each path.
 var sessionsMB = []struct {
 	ports int
 	most  float64
 }{{16, 90}, {4, 80}}
 
-// userEnv makes this test's binary a user of a thousand handles. Its value is the number of ports.
+// userEnv is the environment variable that makes the test binary act as a user of a thousand
+// handles. Its value is the number of ports.
 const userEnv = "SRDTUN_E2E_THOUSAND"
 
-// user is a process with a handle to each of the peers that it is told. It is a process of its
-// own, so that its memory can be measured.
+// user is a process with a handle for each given peer. A separate process allows the test to
+// measure its memory.
 type user struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -72,7 +73,7 @@ func startUser(t *testing.T, h *fabric.Host, ports int) *user {
 	return u
 }
 
-// tell gives the user an order.
+// tell sends a command to the user process.
 func (u *user) tell(format string, args ...any) {
 	u.t.Helper()
 	if _, err := fmt.Fprintf(u.in, format+"\n", args...); err != nil {
@@ -80,7 +81,7 @@ func (u *user) tell(format string, args ...any) {
 	}
 }
 
-// says waits for the user's next line.
+// says waits for the next line of the user process, and returns it.
 func (u *user) says() string {
 	u.t.Helper()
 	if !u.out.Scan() {
@@ -89,13 +90,13 @@ func (u *user) says() string {
 	return u.out.Text()
 }
 
-// resident returns the user's memory in MB.
+// resident returns the resident memory of the user process in MB.
 func (u *user) resident() float64 {
 	u.t.Helper()
 	return float64(usageOf(u.t, u.cmd.Process.Pid).RSS) / 1e6
 }
 
-// beUser is the user's main function.
+// beUser is the main function of the user process.
 func beUser() error {
 	ports, err := strconv.Atoi(os.Getenv(userEnv))
 	if err != nil {
@@ -145,7 +146,7 @@ func handleOf(e *ep.Endpoint, key, at string) (*ep.Handle, error) {
 	return e.Handle(k, addr)
 }
 
-// sendEach sends a message on each handle, and prints how long the slowest took.
+// sendEach sends a message on each handle, and prints the time of the slowest message.
 func sendEach(e *ep.Endpoint, all []*ep.Handle) error {
 	ctx, cancel := context.WithTimeout(context.Background(), eachMost)
 	defer cancel()
@@ -171,10 +172,11 @@ func sendEach(e *ep.Endpoint, all []*ep.Handle) error {
 	return nil
 }
 
-// sendAround queues as much as it may for a dead peer, and then sends on the other handles. They
-// complete before the first request to the dead one does.
+// sendAround queues as many requests as possible for an unreachable peer, and then sends on the
+// other handles. The requests on the other handles must complete before the first request to the
+// unreachable peer.
 func sendAround(e *ep.Endpoint, dead *ep.Handle, others []*ep.Handle) error {
-	const never = 1 << 32 // context of what the dead peer gets
+	const never = 1 << 32 // context of requests to the unreachable peer
 	var err error
 	for err == nil {
 		err = e.TrySend(dead, make([]byte, 50_000), ep.SendOptions{Context: never})
@@ -191,7 +193,7 @@ func sendAround(e *ep.Endpoint, dead *ep.Handle, others []*ep.Handle) error {
 	return nil
 }
 
-// packets returns how many packets the hosts have sent.
+// packets returns the number of packets that the hosts have sent.
 func packets(t *testing.T, hosts ...*fabric.Host) (n int) {
 	t.Helper()
 	for _, h := range hosts {
@@ -219,7 +221,7 @@ func awaitSilence(t *testing.T, hosts ...*fabric.Host) {
 	}
 }
 
-// thousandPeers opens peers on a host. They take one message after the other.
+// thousandPeers opens a thousand peers on a host. Each peer receives one message after another.
 func thousandPeers(t *testing.T, h *fabric.Host) (all []*ep.Endpoint) {
 	for range handles {
 		must(t, h.Do(func() error {
@@ -243,8 +245,8 @@ func thousandPeers(t *testing.T, h *fabric.Host) (all []*ep.Endpoint) {
 	return all
 }
 
-// A program with a thousand handles sends nothing while they are idle, and needs little memory.
-// If one of the peers dies, the others get their messages all the same.
+// A program with a thousand idle handles must send nothing, and use little memory. If one peer
+// becomes unreachable, the other peers must still get their messages.
 func TestThousandHandles(t *testing.T) {
 	d := direct(t, fabric.DirectSpec{Links: 1})
 	peers := thousandPeers(t, d.B)
@@ -275,7 +277,8 @@ func TestThousandHandles(t *testing.T) {
 	besideDead(t, d, u, peers[0])
 }
 
-// besideDead compares the times of messages on all handles with those while the first peer is dead.
+// besideDead compares the times of messages on all handles with the times while the first peer is
+// unreachable.
 func besideDead(t *testing.T, d *fabric.Direct, u *user, dead *ep.Endpoint) {
 	alone, beside := make([]string, handleRounds), make([]string, handleRounds)
 	for i := range alone {

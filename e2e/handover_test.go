@@ -18,11 +18,11 @@ const (
 	// maxHandedOver bounds the time from the end of a hub's process to traffic with its last
 	// spoke.
 	maxHandedOver = 700 * time.Millisecond
-	// maxRestartPause bounds the longest round trip of a ping while one end is restarted.
+	// maxRestartPause bounds the longest round-trip time of a ping while one end is restarted.
 	maxRestartPause = 500 * time.Millisecond
 )
 
-// bothEnds are two nodes that call each other; they do not run yet.
+// bothEnds returns two nodes with each other's endpoints. The nodes do not run yet.
 func bothEnds(t *testing.T, f *fabric.Fabric) (both []*tunnel.Node) {
 	t.Helper()
 	for i, h := range []*fabric.Host{f.A(1), f.B(1)} {
@@ -38,7 +38,8 @@ func bothEnds(t *testing.T, f *fabric.Fabric) (both []*tunnel.Node) {
 	return both
 }
 
-// TestRestartLosesNoPing restarts one end as systemd does, under 20 pings a second each way.
+// TestRestartLosesNoPing restarts one end as systemd does, while 20 pings per second are sent in
+// each direction.
 func TestRestartLosesNoPing(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	both := bothEnds(t, f)
@@ -77,11 +78,11 @@ func TestRestartLosesNoPing(t *testing.T) {
 	}
 }
 
-// pingMax finds the longest round trip, in milliseconds, in the output of ping -q.
+// pingMax matches the longest round-trip time, in milliseconds, in the output of ping -q.
 var pingMax = regexp.MustCompile(`= [0-9.]+/[0-9.]+/([0-9.]+)/`)
 
-// TestHubIsRestartedAsAService restarts a hub as systemd does. The next process calls all fifty
-// spokes at their old addresses.
+// TestHubIsRestartedAsAService restarts a hub as systemd does. The next process starts handshakes
+// with all fifty spokes at their old addresses.
 func TestHubIsRestartedAsAService(t *testing.T) {
 	long(t)
 	var m *tunnel.Manager
@@ -115,7 +116,8 @@ func TestHubIsRestartedAsAService(t *testing.T) {
 	}
 }
 
-// handshakesOf returns when n last shook hands with each of its peers, in seconds since 1970.
+// handshakesOf returns the time of the last handshake of n with each of its peers, in seconds since
+// 1970.
 func handshakesOf(t *testing.T, n *tunnel.Node) map[string]int64 {
 	t.Helper()
 	var v struct {

@@ -17,8 +17,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// A plain "go build" links C if there is a compiler. Such a binary gives up its rights in every
-// thread, like the released one.
+// A plain "go build" links the C library if a C compiler exists. Such a binary must drop its
+// privileges in every thread, like the released binary.
 func TestPlainBuildGivesUpPrivileges(t *testing.T) {
 	long(t)
 	plain := filepath.Join(t.TempDir(), "srdtun")
@@ -46,8 +46,8 @@ func TestPlainBuildGivesUpPrivileges(t *testing.T) {
 	}
 }
 
-// While a daemon starts, a process with the same user and capability cannot read the key from
-// its memory. The daemon hides its memory before it has a key.
+// While a daemon starts, a process with the same user and capability must not be able to read the
+// key from the daemon's memory. The daemon hides its memory before it reads the key.
 func TestStartingDaemonIsUnreadable(t *testing.T) {
 	side(t)
 	const user = "1234"
@@ -82,7 +82,7 @@ func TestStartingDaemonIsUnreadable(t *testing.T) {
 			t.Fatalf("pre_up does not run: %s", said.String())
 		}
 	}
-	defer syscall.Kill(hook, syscall.SIGKILL) // it is in a group of its own
+	defer syscall.Kill(hook, syscall.SIGKILL) // the hook is in a separate process group
 	limits, err := os.ReadFile("/proc/" + pid + "/limits")
 	must(t, err)
 	if !regexp.MustCompile(`(?m)^Max core file size +0 +0 +bytes`).Match(limits) {

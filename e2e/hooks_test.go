@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// capable copies ping, and gives the copy the capability of Debian's file.
+// capable copies ping, and gives the copy the file capability of Debian's ping.
 func capable(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -23,15 +23,15 @@ func capable(t *testing.T) string {
 	must(t, err)
 	file := filepath.Join(dir, "ping")
 	must(t, os.WriteFile(file, text, 0o755))
-	// Effective, version 2; then the permitted and the inherited set (setcap cap_net_raw=ep).
+	// The bytes are the effective flag and version 2, and then the permitted and the inheritable
+	// set (setcap cap_net_raw=ep).
 	v2 := []byte{1, 0, 0, 2, 0, 1 << (unix.CAP_NET_RAW - 8), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	must(t, unix.Setxattr(file, "security.capability", v2, 0))
 	return file
 }
 
-// Commands of a daemon that root has started may run programs whose files have capabilities,
-// such as ping. They may do so at any time, although the daemon itself has given up its
-// capabilities by then.
+// If root starts a daemon, the daemon's commands may run programs with file capabilities, such as
+// ping. They may do so even after the daemon itself has dropped its capabilities.
 func TestCommandsPing(t *testing.T) {
 	ping := capable(t)
 	f := network(t, fabric.Spec{})
@@ -53,7 +53,7 @@ func TestCommandsPing(t *testing.T) {
 			if log := n.Log(); strings.Count(log, "1 received") != 4 {
 				t.Errorf("not four pings were answered: %s", log)
 			}
-			// The process that runs commands ends with the daemon.
+			// The process that runs commands must end with the daemon.
 			if out, err := f.A(1).Run("pgrep", "-f", "run-commands"); err == nil && strings.Contains(out, fmt.Sprint(pid)) {
 				t.Errorf("left: %s", out)
 			}
@@ -61,7 +61,7 @@ func TestCommandsPing(t *testing.T) {
 	}
 }
 
-// The process that runs commands ends with a daemon that was killed.
+// The process that runs commands must also end with a killed daemon.
 func TestCommandsEndWithAKilledDaemon(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -83,8 +83,8 @@ func TestCommandsEndWithAKilledDaemon(t *testing.T) {
 	}
 }
 
-// A command may be refused its file's capabilities, for example in a service. The error says
-// so.
+// The kernel may refuse a command the file's capabilities, for example in a service. The error
+// message must say so.
 func TestRefusedCommandIsExplained(t *testing.T) {
 	side(t)
 	ping := capable(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// TestPortsCannotBeShadowed has connection tracking on both hosts, as a host that masquerades for
-// others has it. With the rules of contrib no outer packet of the tunnel is tracked, so nobody
-// behind the host can take a port of ours (CVE-2021-3773).
+// TestPortsCannotBeShadowed enables connection tracking on both hosts, as on a host that
+// masquerades for others. With the rules in contrib, no outer packet of the tunnel is tracked, so
+// nobody behind the host can take over a port of the tunnel (CVE-2021-3773).
 func TestPortsCannotBeShadowed(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -64,7 +64,7 @@ func TestPortsCannotBeShadowed(t *testing.T) {
 	}
 }
 
-// counters returns the packets that the first two counters of a chain have seen.
+// counters returns the packet counts of the first two counters of a chain.
 func counters(t *testing.T, h *fabric.Host, family, table, chain string) (first, second int) {
 	t.Helper()
 	var out struct {
@@ -86,9 +86,9 @@ func counters(t *testing.T, h *fabric.Host, family, table, chain string) (first,
 	return append(all, 0, 0)[0], append(all, 0, 0)[1]
 }
 
-// TestNarrowRoutePastTheTunnel has a route of the local network that is narrower than the
-// tunnel's default route, as a DHCP server's option 121 makes it (CVE-2024-3661, TunnelVision).
-// With the rule that docs/security.md advises nothing leaves past the tunnel, and the tunnel works.
+// TestNarrowRoutePastTheTunnel adds a route of the local network that is narrower than the tunnel's
+// default route, like a route from a DHCP server's option 121 (CVE-2024-3661, TunnelVision). With
+// the rule in docs/security.md, no packet may bypass the tunnel, and the tunnel must work.
 func TestNarrowRoutePastTheTunnel(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})

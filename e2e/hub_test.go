@@ -16,31 +16,31 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// The spokes of a hub here are on both leaves, as one has too few hosts.
+// The spokes are on both leaves, because one leaf has too few hosts.
 const (
 	spokesA = 32
 	spokesB = 18
 	spokes  = spokesA + spokesB
 )
 
-// hubPorts is how many source ports each end has. Fifty daemons share the processors with the
-// hub here, and opening a path costs processor time.
+// hubPorts is the number of source ports of each end. Fifty daemons share the processors with the
+// hub, and opening a path costs processor time.
 var hubPorts = flag.Int("hub-ports", 4, "source ports of the hub and of each spoke")
 
-// remembered bounds the time until a hub has written down its spokes' endpoints.
+// remembered bounds the time until a hub has stored its spokes' endpoints in a file.
 const remembered = 2 * time.Second
 
 const (
 	// maxHubBack bounds the time from the start of a hub's process to traffic both ways with its
 	// last spoke.
 	maxHubBack = time.Second
-	// maxHubMet is for a hub that has told its spokes of its end and starts at once. All of them
-	// call while it calls them, and one core answers both.
+	// maxHubMet is the bound for a hub that has said goodbye to its spokes and restarts
+	// immediately. Hub and spokes then start handshakes at the same time, and share one core.
 	maxHubMet = 3 * time.Second
 )
 
-// hubWith configures a hub without endpoints of its spokes, and the spokes. Inside, the hub is
-// 1, and the spokes are 2 and so on.
+// hubWith configures a hub without endpoints of its spokes, and the spokes. Inside the tunnel, the
+// hub is node 1, and the spokes are nodes 2 and up.
 func hubWith(t *testing.T, at *fabric.Host, hosts []*fabric.Host, ports int) (hub *tunnel.Node, all []*tunnel.Node) {
 	t.Helper()
 	hub = node(t, at, "hub", tunnel.Config{SourcePorts: ports, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
@@ -61,8 +61,8 @@ func hubWith(t *testing.T, at *fabric.Host, hosts []*fabric.Host, ports int) (hu
 	return hub, all
 }
 
-// wheel starts a hub without endpoints of its spokes, and the spokes. Each spoke is behind a
-// NAT that admits only answers.
+// wheel starts a hub without endpoints of its spokes, and the spokes. Each spoke is behind a NAT
+// that lets only answers in.
 func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, all []*tunnel.Node) {
 	t.Helper()
 	f := network(t, fabric.Spec{HostsA: spokesA, HostsB: spokesB + 1})
@@ -83,9 +83,9 @@ func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, 
 	return hub, all
 }
 
-// TestHubRestartReachesItsSpokes ends a hub in several ways while its spokes send a little. It
-// starts the hub again without a descriptor store. The hub soon reaches all of them. It does so
-// even if they have looked for it for a long time, at longer and longer intervals.
+// TestHubRestartReachesItsSpokes ends a hub in several ways while its spokes send little traffic,
+// and starts the hub again without a descriptor store. The hub must soon reach all spokes, even if
+// their handshake attempts have become rare after a long outage.
 func TestHubRestartReachesItsSpokes(t *testing.T) {
 	long(t)
 	hub, all := wheel(t, (*tunnel.Node).Start)
@@ -125,18 +125,18 @@ func TestHubRestartReachesItsSpokes(t *testing.T) {
 	}
 }
 
-// pulseEvery is the pause between the datagrams of a pulse. Datagrams wait for a session, so
-// the pause does not limit the precision of times.
+// pulseEvery is the pause between the datagrams of a pulse. Datagrams wait for a session, so the
+// pause does not limit the precision of the measured times.
 const pulseEvery = 250 * time.Millisecond
 
-// pulse is a spoke's little traffic: datagrams to an echo, with the time of each.
+// pulse sends a few datagrams from a spoke to an echo server, and records the time of each.
 type pulse struct {
 	begun time.Time
 	mu    sync.Mutex
 	heard []echoed
 }
 
-// echoed is when a datagram was sent and when its answer arrived, after begun.
+// echoed has the times at which a datagram was sent and its answer arrived, counted from begun.
 type echoed struct{ sent, came time.Duration }
 
 // beat starts a pulse that ends with the test.
@@ -178,8 +178,8 @@ func (p *pulse) listen(c net.PacketConn) {
 	}
 }
 
-// answered waits for the answer to a datagram sent after from. It returns how long after from
-// the answer came.
+// answered waits for the answer to a datagram that was sent after the time from. The result is the
+// time from `from` to the answer.
 func (p *pulse) answered(t *testing.T, from time.Time) time.Duration {
 	t.Helper()
 	after := from.Sub(p.begun)
@@ -195,7 +195,7 @@ func (p *pulse) answered(t *testing.T, from time.Time) time.Duration {
 	return 0
 }
 
-// beatAll lets each spoke send to the hub.
+// beatAll starts a pulse from each spoke to the hub.
 func beatAll(t *testing.T, hub *tunnel.Node, spokes []*tunnel.Node) (beats []*pulse) {
 	t.Helper()
 	to := netip.AddrPortFrom(tunnel.Inner4(1), 7000)

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// cables joins the cut cables of the fabric: spine n gets the n-th impairment,
-// both ways.
+// cables joins the cut cables of the fabric. The cable of spine n gets the n-th impairment in both
+// directions.
 func cables(t *testing.T, f *fabric.Fabric, impairments ...linkemu.Impairment) []*linkemu.Cable {
 	t.Helper()
 	var all []*linkemu.Cable
@@ -32,8 +32,8 @@ func cables(t *testing.T, f *fabric.Fabric, impairments ...linkemu.Impairment) [
 	return all
 }
 
-// TestDownloadOverImpairedPaths fetches 1 GiB while every path has a fault of its own.
-// Corrupted packets pass the UDP checksum, so only authentication can notice them.
+// TestDownloadOverImpairedPaths downloads 1 GiB while each path has a different fault. Corrupted
+// packets have a correct UDP checksum, so only authentication can detect them.
 func TestDownloadOverImpairedPaths(t *testing.T) {
 	long(t)
 	const size, limit = 1 << 30, 4 * time.Minute
@@ -58,7 +58,7 @@ func TestDownloadOverImpairedPaths(t *testing.T) {
 		ab, ba := c.Stats()
 		t.Logf("path %d: from the server lost %d, reordered %d, duplicated %d, corrupted %d of %d frames; to it %d frames; not carried: %+v",
 			i+1, ba.Lost, ba.Reordered, ba.Duplicated, ba.Corrupted, ba.In, ab.In, c.Drops())
-		// A path that is not used at all has nothing to show for its fault.
+		// An unused path would have no affected packets.
 		if harmed := ba.Lost + ba.Reordered + ba.Duplicated + ba.Corrupted; harmed < 10 {
 			t.Errorf("path %d did only %d times what it was there for", i+1, harmed)
 		}

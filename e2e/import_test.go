@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Files from other programs are imported, and `check` accepts the result. One of them names a
-// routing table. The host gets it in a mount namespace of the command.
+// Files from other programs are imported, and "srdtun check" must accept the result. One of the
+// files names a routing table, which exists only in a mount namespace of the command.
 func TestImportedFilesPassCheck(t *testing.T) {
 	side(t)
 	files, err := filepath.Glob("../config/testdata/wgquick/*.conf")
@@ -33,7 +33,7 @@ func TestImportedFilesPassCheck(t *testing.T) {
 	}
 }
 
-// Two files of providers, neither with a ListenPort, come up side by side on one host, as
+// Two files from providers, both without a ListenPort, must run at the same time on one host, as
 // with wg-quick.
 func TestTwoProviderFilesOnOneHost(t *testing.T) {
 	side(t)
@@ -58,8 +58,9 @@ func TestTwoProviderFilesOnOneHost(t *testing.T) {
 	}
 }
 
-// The file of a home server: its PostUp lets clients out under its own address. Hosts behind
-// the server have no route to a client's address, so without PostUp no answer comes back.
+// The test imports the file of a home server whose PostUp command masquerades the clients'
+// addresses. Hosts behind the server have no route to a client's address, so their answers need the
+// PostUp command.
 func TestImportedHomeServerRoutes(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})

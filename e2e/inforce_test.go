@@ -12,11 +12,12 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// inForcePeers are the peers before the one that is looked at: placing all takes a while.
+// inForcePeers is the number of peers in front of the tested peer. Applying the configuration to
+// all peers takes some time.
 const inForcePeers = 1000
 
-// TestChangeIsInForceWhenItIsAnswered changes the paths of the last of many peers, and looks at once:
-// "srdtun set" and "srdtun reload" end when a script may rely on the change.
+// TestChangeIsInForceWhenItIsAnswered changes the paths of the last of many peers, and checks the
+// result immediately. When "srdtun set" or "srdtun reload" has ended, the change must be in effect.
 func TestChangeIsInForceWhenItIsAnswered(t *testing.T) {
 	d := direct(t, fabric.DirectSpec{Links: 2})
 	a := node(t, d.A, "a", tunnel.Config{SourcePorts: 4, Local: d.A.V4, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
@@ -47,7 +48,8 @@ func TestChangeIsInForceWhenItIsAnswered(t *testing.T) {
 	}
 }
 
-// pathsAfter makes a change as "srdtun set" does, and asks for the paths to a peer at once.
+// pathsAfter makes a change as "srdtun set" does, and then immediately requests the paths to a
+// peer.
 func pathsAfter(t *testing.T, n *tunnel.Node, peer string, what control.Setting) []control.Path {
 	t.Helper()
 	c, err := control.Dial(rundir.Place{Device: n.Name})

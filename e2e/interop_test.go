@@ -23,18 +23,18 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// interopMost bounds the whole play of the independent peer. It takes about a
-// minute on a machine that does nothing else.
+// interopMost bounds the run of the independent peer, which takes about a minute on an idle
+// machine.
 const interopMost = 4 * time.Minute
 
-// strangers are the peers that the daemons know beside each other. q… belong to the daemon with
-// AES-128. The daemons call r… at their own ports.
+// strangers are the names of the independent peer's keys. The names with q belong to the daemon
+// with AES-128. The daemons start handshakes with the peers r…, which have their own ports.
 var strangers = []string{
 	"p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "psk", "q1", "r1", "r2", "r3",
 	"a1", "a2", "a3", "a4", "a5", "a6", "a7", "b1", "b2", "b3", "b4", "b5", "l1", "c1", "c2", "c3", "c4", "c5",
 }
 
-// pyPeer is one key of the independent peer, as its program reads it.
+// pyPeer describes one key of the independent peer, in the format that its program reads.
 type pyPeer struct {
 	Private string `json:"private"`
 	Address string `json:"address"`
@@ -56,16 +56,16 @@ type pyDaemon struct {
 
 type pyEnv struct {
 	Bin     string              `json:"bin"`
-	Source  string              `json:"source"`       // its helper beside the daemons
+	Source  string              `json:"source"`       // folder of the helper that runs on the daemons' host
 	Thin    string              `json:"thin"`         // device of the cable of 10 Mbit/s
 	ThinTo  string              `json:"thin_address"` // the daemons' address there
 	Daemons map[string]pyDaemon `json:"daemons"`
 	Peers   map[string]pyPeer   `json:"peers"`
 }
 
-// TestIndependentPeer plays a peer that shares no line of code with the daemon against the
-// shipped binary. It is e2e/pypeer, written from docs/wire.md alone. It plays an honest peer
-// first, and then attackers.
+// TestIndependentPeer runs the srdtun binary against a peer that shares no code with the daemon.
+// This independent peer is e2e/pypeer, which was written only from docs/wire.md. It acts first as
+// an honest peer, and then as several attackers.
 func TestIndependentPeer(t *testing.T) {
 	side(t)
 	env := interopWorld(t)
@@ -93,8 +93,8 @@ func TestIndependentPeer(t *testing.T) {
 	}
 }
 
-// python returns a Python with the cryptography package: Debian's, if the first in PATH lacks
-// it.
+// python returns a Python interpreter that has the cryptography package: the first in PATH, or else
+// Debian's.
 func python(t *testing.T) string {
 	t.Helper()
 	for _, p := range []string{"python3", "/usr/bin/python3"} {
@@ -106,10 +106,10 @@ func python(t *testing.T) string {
 	return ""
 }
 
-// checkLine is "ok NAME: what" or "FAIL NAME: why".
+// checkLine matches "ok NAME: what" and "FAIL NAME: why".
 var checkLine = regexp.MustCompile(`^(ok|FAIL) ([a-z0-9-]+)(.*)$`)
 
-// report makes a test of each line.
+// report runs a subtest for each line of the program.
 func report(t *testing.T, line string) {
 	m := checkLine.FindStringSubmatch(line)
 	if m == nil {
@@ -124,16 +124,16 @@ func report(t *testing.T, line string) {
 	})
 }
 
-// interop is the world of the independent peer.
+// interop is the test network of the independent peer.
 type interop struct {
 	pyEnv
 	d    *fabric.Direct
 	file string
 }
 
-// interopWorld joins two hosts by two cables. The second carries 10 Mbit/s. Two daemons start
-// on the first host. The addresses of 10.77.0.0/16 all belong to the other host, so it can send
-// from any forged address.
+// interopWorld connects two hosts by two cables, and the second cable carries 10 Mbit/s. Two
+// daemons start on the first host. All addresses of 10.77.0.0/16 belong to the other host, which
+// can therefore send from any forged address.
 func interopWorld(t *testing.T) *interop {
 	t.Helper()
 	d := direct(t, fabric.DirectSpec{Links: 2})
@@ -163,7 +163,7 @@ func interopWorld(t *testing.T) *interop {
 	return w
 }
 
-// daemon starts a daemon that knows its share of the strangers.
+// daemon starts a daemon that has the strangers of its kind as peers.
 func (w *interop) daemon(t *testing.T, kind string, c tunnel.Config) {
 	t.Helper()
 	number := len(w.Daemons)

@@ -17,18 +17,19 @@ import (
 )
 
 const (
-	// latePause and lateRun are the turns of the late process.
+	// latePause and lateRun are the times for which the process is stopped and runs, in turn.
 	latePause = 150 * time.Millisecond
 	lateRun   = 5 * time.Millisecond
-	// lateDatagrams of lateBytes leave lateEvery: 22 Mbit/s.
+	// The test sends lateDatagrams datagrams of lateBytes bytes, one each lateEvery, which is 22
+	// Mbit/s.
 	lateDatagrams = 800
 	lateBytes     = 1400
 	lateEvery     = 500 * time.Microsecond
 )
 
-// TestLostDatagramsHaveAReason sends datagrams to a peer whose process pauses again and again. Each
-// datagram that the application misses is counted: by the sender's queue, which "show" names, or by
-// the kernel at the application's own socket.
+// TestLostDatagramsHaveAReason sends datagrams to a peer whose process pauses repeatedly. Each lost
+// datagram must be counted, either by the sender's queue, which "show" names, or by the kernel at
+// the application's socket.
 func TestLostDatagramsHaveAReason(t *testing.T) {
 	d := direct(t, fabric.DirectSpec{Links: 1})
 	a := node(t, d.A, "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
@@ -57,7 +58,7 @@ func TestLostDatagramsHaveAReason(t *testing.T) {
 	}
 }
 
-// pauses stops a daemon's process again and again, until end is called.
+// pauses stops and continues a daemon's process repeatedly, until end is called.
 func pauses(t *testing.T, n *tunnel.Node) (end func()) {
 	stop := make(chan struct{})
 	var done sync.WaitGroup
@@ -80,7 +81,8 @@ func pauses(t *testing.T, n *tunnel.Node) (end func()) {
 	return sync.OnceFunc(func() { close(stop); done.Wait() })
 }
 
-// sendDatagrams sends lateDatagrams from A to B through the tunnel, and returns how many have arrived.
+// sendDatagrams sends lateDatagrams datagrams from A to B through the tunnel, and returns the
+// number of arrived datagrams.
 func sendDatagrams(t *testing.T, d *fabric.Direct) (arrived int) {
 	t.Helper()
 	in, err := d.B.ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(2), 0).String())
@@ -120,7 +122,7 @@ func sendDatagrams(t *testing.T, d *fabric.Direct) (arrived int) {
 	return len(seen)
 }
 
-// dropsOf sums up the drops of nodes, by reason, with the messages that were given up.
+// dropsOf returns the sum of the drops of all nodes by reason, including abandoned messages.
 func dropsOf(t *testing.T, nodes ...*tunnel.Node) map[string]int {
 	t.Helper()
 	all := map[string]int{}
@@ -146,7 +148,8 @@ func dropsOf(t *testing.T, nodes ...*tunnel.Node) map[string]int {
 	return all
 }
 
-// fullSockets returns the datagrams that a host dropped at full sockets of applications.
+// fullSockets returns the number of datagrams that a host dropped because an application's socket
+// was full.
 func fullSockets(t *testing.T, h *fabric.Host) (n int) {
 	t.Helper()
 	if _, err := fmt.Sscan(do(t, h, "grep ^Udp: /proc/net/snmp | tail -1 | cut -d' ' -f6"), &n); err != nil {
@@ -155,7 +158,7 @@ func fullSockets(t *testing.T, h *fabric.Host) (n int) {
 	return n
 }
 
-// shown is what "srdtun show" prints.
+// shown returns the output of "srdtun show".
 func shown(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
 	out, err := exec.Command(bin, "show", n.Name).CombinedOutput()

@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// liarShare is the share of its goodput that an honest peer must keep beside a liar. Its
-	// goodput is measured while the hub's kernel refuses the same packets. Liar, fabric and
-	// both ends share two processors, so only this comparison is fair.
+	// liarShare is the fraction of its goodput that an honest peer must keep while a liar sends.
+	// For comparison, the goodput is measured while the hub's kernel refuses the same packets. Only
+	// this comparison is fair, because the liar, the fabric and both ends share two processors.
 	liarShare = 0.9
-	// liarRounds is how often this is measured, with all kinds of lies and none in turn. A
-	// round of 3 s is up to a tenth off. The medians count.
+	// liarRounds is the number of rounds with each kind of lies, and without lies. A round of 3 s
+	// has an error of up to a tenth, so the test compares medians.
 	liarRounds = 3
 )
 
-// The most that 3 s of lies, 4 Mbit/s, may cost the hub: processor time, memory, and bytes sent
-// for each byte of the liar.
+// The constants bound the cost of 3 s of lies at 4 Mbit/s for the hub: processor time, memory, and
+// sent bytes for each byte of the liar.
 const (
 	lieCost   = time.Second
 	lieMemory = 32 << 20
 	lieAnswer = 1.0
 )
 
-// lies are the rows of the program that a liar sends.
+// lies are the names of the rows (see ./liar) that a liar sends.
 var lies = []string{"sequence", "slots", "unfinished", "tombstones", "far", "challenges", "pings"}
 
-// liarField is a hub with one honest spoke, and the key of another one for a liar.
+// liarField is a hub with an honest spoke, and the key of another spoke for a liar.
 type liarField struct {
 	t        *testing.T
 	f        *fabric.Fabric
@@ -50,7 +50,7 @@ func newLiarField(t *testing.T) liarField {
 	return liarField{t, f, hub, two, program}
 }
 
-// lie begins lies of a kind for the time long.
+// lie starts the liar with lies of one kind for the time `long`.
 func (l liarField) lie(row, long string, flags ...string) *fabric.Process {
 	p, err := l.f.A(2).Start(l.program, append([]string{"-row", row, "-key", l.two.Config.PrivateKey, "-peer", l.hub.PublicKey,
 		"-local", l.f.A(2).V4[0].String(), "-to", l.f.B(1).V4[0].String() + ":51820", "-mbit", "4", "-for", long}, flags...)...)
@@ -66,7 +66,8 @@ func (l liarField) end(p *fabric.Process) {
 	}
 }
 
-// TestLiesCostTheHubLittle lets a spoke lie to the hub in several ways.
+// TestLiesCostTheHubLittle lets a spoke send each kind of lies to the hub, and measures the cost
+// for the hub.
 func TestLiesCostTheHubLittle(t *testing.T) {
 	side(t)
 	l := newLiarField(t)
@@ -95,7 +96,7 @@ func TestLiesCostTheHubLittle(t *testing.T) {
 	}
 }
 
-// TestPeersThatLie lets a spoke lie to the hub while the other one sends.
+// TestPeersThatLie lets a spoke send lies to the hub while the other spoke sends honest traffic.
 func TestPeersThatLie(t *testing.T) {
 	long(t)
 	l := newLiarField(t)
@@ -116,7 +117,7 @@ func TestPeersThatLie(t *testing.T) {
 	with := make([][]float64, len(lies))
 	for round := range liarRounds {
 		for i, row := range lies {
-			// All refused packets cost the same, so every other row is enough.
+			// All refused packets cost the same, so each round refuses only every other row.
 			if (i+round)%2 == 0 {
 				refused = append(refused, beside(row, "-refused"))
 			}
@@ -135,15 +136,15 @@ func TestPeersThatLie(t *testing.T) {
 }
 
 const (
-	// returnsOfALiar is how often a liar comes back, as another process each time.
+	// returnsOfALiar is the number of times that a liar returns, each time as a new process.
 	returnsOfALiar = 10
-	// returnMost bounds the resident memory of a hub with a returning liar. 25 MiB of it are
-	// there without traffic.
+	// returnMost bounds the resident memory of a hub with a returning liar. Without traffic, the
+	// hub uses 25 MiB.
 	returnMost = 64 << 20
 )
 
-// TestLiarThatComesBackStaysSmall lets one peer fill the hub's memory for it, end, and come
-// back as another process, again and again. Each time it sends 5.7 MB.
+// TestLiarThatComesBackStaysSmall lets a peer repeatedly fill the hub's memory for this peer, end,
+// and return as a new process. Each process sends 5.7 MB.
 func TestLiarThatComesBackStaysSmall(t *testing.T) {
 	long(t)
 	f, hub, one, two := star(t)
@@ -163,13 +164,13 @@ func TestLiarThatComesBackStaysSmall(t *testing.T) {
 			t.Errorf("want %d MiB at most", returnMost>>20)
 		}
 	}
-	// An honest peer is served all the same.
+	// The hub must still serve an honest peer.
 	if err := one.Await(tunnel.Inner4(1)); err != nil {
 		t.Error(err)
 	}
 }
 
-// liarProgram builds ./liar.
+// liarProgram builds ./liar, and returns its path.
 func liarProgram(t *testing.T) string {
 	t.Helper()
 	dir, err := fabric.Scratch()

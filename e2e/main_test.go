@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// tools is the programs of the tests, and the Debian package of each.
+// tools maps each program that the tests need to its Debian package.
 var tools = map[string]string{
 	"ip": "iproute2", "tc": "iproute2", "ss": "iproute2", "nft": "nftables", "ethtool": "ethtool", "ping": "iputils-ping",
 	"iperf3": "iperf3", "curl": "curl", "redis-server": "redis-server", "redis-benchmark": "redis-tools", "redis-cli": "redis-tools",
@@ -22,7 +22,7 @@ var tools = map[string]string{
 	"etcd": "etcd-server", "etcdctl": "etcd-client",
 }
 
-// bin is the srdtun under test.
+// bin is the path of the tested srdtun binary.
 var bin string
 
 func TestMain(m *testing.M) {
@@ -69,7 +69,7 @@ func setUp() error {
 	return nil
 }
 
-// network builds a fabric for the test.
+// network builds a fabric that is removed at the end of the test.
 func network(t *testing.T, spec fabric.Spec) *fabric.Fabric {
 	t.Helper()
 	f, err := fabric.New(spec)
@@ -78,7 +78,7 @@ func network(t *testing.T, spec fabric.Spec) *fabric.Fabric {
 	return f
 }
 
-// closer can report on a failure and must be closed.
+// closer is closed at the end of a test, and reports facts about a failure.
 type closer interface {
 	Report() string
 	Close() error
@@ -95,8 +95,8 @@ func cleanUp(t *testing.T, c closer) {
 	})
 }
 
-// pair starts a daemon on hA1 (node A, 10.9.0.1) and one on hB1 (node B,
-// 10.9.0.2), which reach each other.
+// pair starts a daemon on hA1 (node A, 10.9.0.1) and a daemon on hB1 (node B, 10.9.0.2), and waits
+// until they reach each other.
 func pair(t *testing.T, f *fabric.Fabric, c tunnel.Config) *tunnel.Pair {
 	t.Helper()
 	return pairOver(t, f, c, false)
@@ -112,7 +112,7 @@ func pairOver(t *testing.T, f *fabric.Fabric, c tunnel.Config, outer6 bool) *tun
 	return p
 }
 
-// node makes a node that the test starts by itself.
+// node makes a node, and leaves the start to the test.
 func node(t *testing.T, h *fabric.Host, suffix string, c tunnel.Config) *tunnel.Node {
 	t.Helper()
 	n, err := tunnel.NewNode(bin, h, suffix, c)
@@ -121,7 +121,7 @@ func node(t *testing.T, h *fabric.Host, suffix string, c tunnel.Config) *tunnel.
 	return n
 }
 
-// statusOf reads the node's status into v, which has the fields that the test needs.
+// statusOf decodes the node's status into v, which has only the fields that the test needs.
 func statusOf(t *testing.T, n *tunnel.Node, v any) {
 	t.Helper()
 	raw, err := n.Show()
@@ -129,7 +129,7 @@ func statusOf(t *testing.T, n *tunnel.Node, v any) {
 	must(t, json.Unmarshal(raw, v))
 }
 
-// command runs a command on a host or leaf, and returns its output.
+// command runs a command on a host or a leaf, and returns its output.
 func command(t *testing.T, at interface {
 	Run(name string, args ...string) (string, error)
 }, name string, args ...string) string {

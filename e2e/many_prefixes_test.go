@@ -11,10 +11,10 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// manyPrefixes is the most prefixes of a configuration. maxShow and the others bound the processor
-// time of a command and of the daemon with them, which other work on the machine does not change.
-// It is usually a fraction of that. Work that grows with the square of their number takes minutes.
-// The command itself bounds the time that passes.
+// manyPrefixes is the largest number of prefixes in a configuration. maxShow and the other
+// constants bound the processor time of a command and the daemon together, which does not depend on
+// other work on the machine. The usual processor time is a fraction of the bounds, but quadratic
+// work would take minutes. The command itself bounds the elapsed time.
 const (
 	manyPrefixes = 65536
 	maxShow      = time.Second
@@ -22,8 +22,8 @@ const (
 	maxRewire    = 10 * time.Second
 )
 
-// TestManyPrefixes lists the blocks of a country, and more, in one peer. The commands answer.
-// All the prefixes can be taken back while the interface runs.
+// TestManyPrefixes gives one peer more prefixes than the address blocks of a country. The commands
+// must work, and all prefixes can be removed while the interface runs.
 func TestManyPrefixes(t *testing.T) {
 	d := direct(t, fabric.DirectSpec{})
 	n, err := tunnel.NewNode(bin, d.A, "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
@@ -67,7 +67,7 @@ func TestManyPrefixes(t *testing.T) {
 	}
 }
 
-// worked is the processor time of a daemon and of all commands of this test so far.
+// worked returns the processor time of a daemon and of all commands of this test so far.
 func worked(t *testing.T, n *tunnel.Node) time.Duration {
 	t.Helper()
 	var commands syscall.Rusage

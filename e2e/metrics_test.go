@@ -24,11 +24,11 @@ import (
 const (
 	metricsAt    = "127.0.0.1:9586"
 	prometheusAt = "127.0.0.1:9090"
-	// prometheusWait bounds its start and some scrapes, one each second.
+	// prometheusWait bounds the start of Prometheus and a few scrapes, one each second.
 	prometheusWait = 30 * time.Second
 )
 
-// shipped is a file of contrib.
+// shipped returns the path of a file in contrib.
 func shipped(t *testing.T, name string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("..", "contrib", name))
@@ -36,7 +36,7 @@ func shipped(t *testing.T, name string) string {
 	return file
 }
 
-// promtool runs promtool on files of contrib, or on text.
+// promtool runs the program promtool on files of contrib or on a text.
 func promtool(t *testing.T, stdin string, args ...string) {
 	t.Helper()
 	c := exec.Command("promtool", args...)
@@ -52,8 +52,8 @@ func TestAlertRules(t *testing.T) {
 	promtool(t, "", "test", "rules", shipped(t, "prometheus/alerts_test.yml"))
 }
 
-// TestPrometheusSeesAPathDie lets Debian's Prometheus scrape a shipped daemon that has given up
-// its privileges. It also loads the rules and every query of the Grafana dashboard.
+// TestPrometheusSeesAPathDie lets Debian's Prometheus scrape a daemon that has dropped its
+// privileges. Prometheus also loads the rules and runs every query of the Grafana dashboard.
 func TestPrometheusSeesAPathDie(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -62,7 +62,7 @@ func TestPrometheusSeesAPathDie(t *testing.T) {
 	load, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(2), For: 2 * time.Minute})
 	must(t, err)
 	defer load.Stop()
-	// Rates take two scrapes under load.
+	// A rate needs two scrapes under load.
 	awaitQuery(t, p.A.Host, `rate(srdtun_device_read_bytes_total[10s]) * 8 > 1e6`)
 	promtool(t, fetch(t, p.A.Host, "http://"+metricsAt+"/metrics"), "check", "metrics")
 	awaitQuery(t, p.A.Host, `srdtun_paths{state="active"} > 0 unless on (public_key) srdtun_paths{state="down"} > 0`)
@@ -71,14 +71,15 @@ func TestPrometheusSeesAPathDie(t *testing.T) {
 	awaitQuery(t, p.A.Host, `srdtun_path_active == 0`)
 	awaitQuery(t, p.A.Host, `process_resident_memory_bytes{job="srdtun"} > 0`)
 	for _, expr := range append(grafanaQueries(t), recipes(t)...) {
-		// Queries for faults may have no result.
+		// Queries for faults may have an empty result.
 		if got := query(t, p.A.Host, expr); len(got) == 0 && !regexp.MustCompile(`> \d+$`).MatchString(expr) {
 			t.Errorf("%s gives nothing", expr)
 		}
 	}
 }
 
-// recipes are the queries of docs/monitoring.md, over the length of the test.
+// recipes returns the queries of docs/monitoring.md, with time ranges that fit the length of the
+// test.
 func recipes(t *testing.T) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile("../docs/monitoring.md")
@@ -93,8 +94,8 @@ func recipes(t *testing.T) (all []string) {
 	return all
 }
 
-// startPrometheus runs Prometheus on the host with the rules of contrib. Here they wait for 2 s
-// instead of a minute.
+// startPrometheus runs Prometheus on the host with the rules of contrib, which wait for 2 s instead
+// of a minute in this test.
 func startPrometheus(t *testing.T, h *fabric.Host) {
 	t.Helper()
 	dir := t.TempDir()
@@ -119,7 +120,7 @@ func startPrometheus(t *testing.T, h *fabric.Host) {
 	awaitQuery(t, h, `up{job="srdtun"} == 1`)
 }
 
-// clientOn is an HTTP client on a host.
+// clientOn returns an HTTP client on a host.
 func clientOn(h *fabric.Host) *http.Client {
 	return &http.Client{Timeout: prometheusWait, Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -141,8 +142,8 @@ func fetch(t *testing.T, h *fabric.Host, url string) string {
 	return string(text)
 }
 
-// query asks Prometheus, and returns the result. A refused query fails the test. Without an
-// answer yet the result is empty.
+// query runs a query of Prometheus, and returns the result. A refused query fails the test. While
+// Prometheus does not answer yet, the result is empty.
 func query(t *testing.T, h *fabric.Host, expr string) []json.RawMessage {
 	t.Helper()
 	r, err := clientOn(h).Get("http://" + prometheusAt + "/api/v1/query?query=" + url.QueryEscape(expr))
@@ -172,8 +173,8 @@ func awaitQuery(t *testing.T, h *fabric.Host, expr string) {
 	}
 }
 
-// grafanaQueries are the queries of the dashboard, with its variables filled in as Grafana
-// does.
+// grafanaQueries returns the queries of the dashboard, in which it replaces the variables as
+// Grafana does.
 func grafanaQueries(t *testing.T) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile(shipped(t, "grafana/srdtun.json"))

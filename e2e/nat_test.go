@@ -13,8 +13,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// TestNATRebinding puts host A behind address translation that gives each of its ports another
-// one. The NAT then forgets them all and gives new ones, under load. B knows A only by its packets.
+// TestNATRebinding puts host A behind a NAT that maps each of its ports to another port. Under
+// load, the NAT then forgets all mappings, and creates new ones. B learns A's addresses only from
+// A's packets.
 func TestNATRebinding(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	translate(t, f.A(1), "20000-29999")
@@ -42,15 +43,15 @@ func TestNATRebinding(t *testing.T) {
 	}
 }
 
-// maxConnect bounds the time to connect through a tunnel whose NAT has forgotten all its
-// mappings. A lost packet of TCP costs a second here.
+// maxConnect bounds the time to connect through a tunnel whose NAT has forgotten all its mappings.
+// The loss of a SYN packet would take a second.
 const maxConnect = 200 * time.Millisecond
 
 // idleAfter is the time after which a daemon no longer probes its paths.
 const idleAfter = 12 * time.Second
 
-// TestNATForgetsWithKeepalive lets the NAT give new ports to an idle tunnel with keepalives.
-// After the next keepalive B can reach host A.
+// TestNATForgetsWithKeepalive lets the NAT give new ports to an idle tunnel with keepalives. After
+// the next keepalive, B can reach host A.
 func TestNATForgetsWithKeepalive(t *testing.T) {
 	side(t)
 	const keepalive = 3 * time.Second
@@ -66,12 +67,12 @@ func TestNATForgetsWithKeepalive(t *testing.T) {
 			t.Errorf("want at most %v", maxConnect)
 		}
 	}
-	// One of the NAT's ports may by chance be one of this end's own.
+	// A port of the NAT may by chance equal one of this end's ports.
 	netcheckThere(t, p.A, p.B, `ok +ports on the way +the peer sees 10\.[0-9.]+:4\d{4} and \d+ more addresses and ports that this end does not have; [0-3] are`)
 }
 
-// TestNATForgetsAnIdleTunnel lets the NAT give new ports to an idle tunnel. Host A's next
-// packet gets its answer at once.
+// TestNATForgetsAnIdleTunnel lets the NAT give new ports to an idle tunnel. Host A's next packet
+// must get its answer immediately.
 func TestNATForgetsAnIdleTunnel(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -90,7 +91,7 @@ func TestNATForgetsAnIdleTunnel(t *testing.T) {
 	}
 }
 
-// connect returns how long it takes a client to connect to an address of a server.
+// connect returns the time that a client takes to connect to an address of a server.
 func connect(t *testing.T, server, client *fabric.Host, to netip.Addr) time.Duration {
 	t.Helper()
 	l, err := server.Listen("tcp", netip.AddrPortFrom(to, 0).String())
@@ -103,8 +104,8 @@ func connect(t *testing.T, server, client *fabric.Host, to netip.Addr) time.Dura
 	return time.Since(from)
 }
 
-// translate makes h change the source ports of its UDP packets into some of ports. Earlier
-// mappings are forgotten.
+// translate makes h replace the source ports of its UDP packets by ports from the range `ports`,
+// and removes all earlier mappings.
 func translate(t *testing.T, h *fabric.Host, ports string) {
 	t.Helper()
 	rules := fmt.Sprintf(`table ip nat { chain out { type nat hook postrouting priority srcnat; meta l4proto udp oifname != "lo" masquerade to :%s random; }; }`, ports)

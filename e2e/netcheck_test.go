@@ -13,16 +13,16 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// waysSeen reads how many equal-cost ways netcheck counted.
+// waysSeen matches the number of equal-cost routes that netcheck counted.
 var waysSeen = regexp.MustCompile(`at least (\d+)`)
 
-// TestNetcheckSeesTheFabric runs netcheck over four spines. One of them then dies.
+// TestNetcheckSeesTheFabric runs netcheck over four spines, of which one then fails.
 func TestNetcheckSeesTheFabric(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})
 	iperf(t, f, tunnel.Inner4(2))
-	// Each path searches its MTU by itself, which takes round trips.
+	// The MTU discovery of each path takes several round trips.
 	await(t, "MTU of all paths", func() bool {
 		out, _ := f.A(1).Run(bin, "netcheck", "--quick", p.A.Name)
 		return regexp.MustCompile(`ok +path MTU +1500`).MatchString(out)
@@ -34,7 +34,7 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 	if m == nil {
 		t.Fatal("no ways are told of")
 	}
-	// Of 32 ports one spine gets none once in 2,500 times.
+	// The probability that one spine gets none of 32 ports is 1/2500.
 	if n, _ := strconv.Atoi(m[1]); n < 3 || n > 4 {
 		t.Errorf("%d ways over four spines", n)
 	}
@@ -47,7 +47,7 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 	must(t, f.Break(2))
 	down := regexp.MustCompile(`warning +paths +\d+ of \d+ work`)
 	await(t, "finding that paths are down", func() bool {
-		// Only packets on a path show that it is dead.
+		// A failure is detected only if packets are sent on the path.
 		_, _ = f.A(1).Run("ping", "-c", "20", "-i", "0.01", "-W", "1", tunnel.Inner4(2).String())
 		out, _ = f.A(1).Run(bin, "netcheck", "--quick", p.A.Name)
 		return down.MatchString(out)
@@ -59,7 +59,8 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 	}
 }
 
-// netcheckThere compares the view of a with the ports of b, and wants netcheck to report it.
+// netcheckThere compares the ports of b with the ports that a sees, and checks the output of
+// netcheck.
 func netcheckThere(t *testing.T, a, b *tunnel.Node, want string) {
 	t.Helper()
 	shown, err := b.Show()
@@ -72,8 +73,8 @@ func netcheckThere(t *testing.T, a, b *tunnel.Node, want string) {
 	}
 }
 
-// TestNetcheckSeesClearedMarks: one of four spines clears the ECN field. netcheck says on how
-// many paths.
+// In TestNetcheckSeesClearedMarks, one of four spines clears the ECN field. The output of netcheck
+// must contain the number of affected paths.
 func TestNetcheckSeesClearedMarks(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -87,8 +88,9 @@ func TestNetcheckSeesClearedMarks(t *testing.T) {
 	if m == nil {
 		t.Fatal("no paths without marks are told of")
 	}
-	// Each path takes one of four spines: a binomial of n and 1/4, where n counts the paths that
-	// either end opened, not one end's ports. Five standard deviations are left once in a million.
+	// Each path uses one of four spines, so the number has a binomial distribution with n and 1/4.
+	// Here n is the number of paths that either end opened, not the number of one end's ports. A
+	// deviation of more than five standard deviations has a probability of 1e-6.
 	bleached, _ := strconv.Atoi(m[1])
 	n, _ := strconv.Atoi(m[2])
 	mean := float64(n) / 4
@@ -97,7 +99,8 @@ func TestNetcheckSeesClearedMarks(t *testing.T) {
 	}
 }
 
-// TestJumboFramesAreFound raises the MTU of the cable's ends, and then lowers that of one end.
+// TestJumboFramesAreFound raises the MTU at both ends of the cable, and then lowers the MTU at one
+// end.
 func TestJumboFramesAreFound(t *testing.T) {
 	side(t)
 	for _, c := range []struct {

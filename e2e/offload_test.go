@@ -25,7 +25,7 @@ func deviceOf(t *testing.T, n *tunnel.Node) control.Device {
 	return st.Device
 }
 
-// bulk sends one flow from A to B.
+// bulk sends one TCP flow from A to B.
 func bulk(t *testing.T, d *fabric.Direct) {
 	t.Helper()
 	r, err := meter.Start(meter.Flow{Client: d.A, Server: d.B, To: tunnel.Inner4(2), For: 2 * time.Second})
@@ -36,8 +36,8 @@ func bulk(t *testing.T, d *fabric.Direct) {
 	}
 }
 
-// TestSinglePacketsAreNamed switches super-frames off behind the daemon's back, as a kernel does
-// that reports AccECN. A counter, "doctor" and "show" name it.
+// TestSinglePacketsAreNamed disables super-frames without the daemon's knowledge, as a kernel with
+// AccECN does. A counter, "doctor" and "show" must report this.
 func TestSinglePacketsAreNamed(t *testing.T) {
 	side(t)
 	d := direct(t, fabric.DirectSpec{})
@@ -69,7 +69,8 @@ func TestSinglePacketsAreNamed(t *testing.T) {
 	}
 }
 
-// TestOffloadOff carries a flow each way between an end with offload = false and one without.
+// TestOffloadOff sends a flow in each direction between an end with offload = false and an end with
+// the default.
 func TestOffloadOff(t *testing.T) {
 	side(t)
 	for _, off := range []bool{true, false} { // at the end that sends

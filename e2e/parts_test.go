@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// The suite has three parts. Each test names its own by the first call in it.
+// The test suite has three parts. The first call in a test names the test's part.
 const (
-	// Tests of the part "side" call side(t). They have bounds of seconds and little traffic. So
-	// several of them run at once, and beside other work.
+	// Tests of the part "side" call side(t). They have bounds of seconds and little traffic, so
+	// several of them run at the same time, together with other work.
 	sidePart = "side"
-	// Tests of the part "long" call long(t). Another test asks the same in less time, so they
-	// run in "make test-all" alone.
+	// Tests of the part "long" call long(t). Faster tests cover almost the same, so only "make
+	// test-all" runs the part "long".
 	longPart = "long"
-	// All others measure. They run one after the other and have the machine to themselves.
+	// All other tests measure. They run one after another on an otherwise idle machine.
 	alonePart = "alone"
 )
 
@@ -37,7 +37,7 @@ func long(t *testing.T) {
 	belongs(t, longPart)
 }
 
-// belongs fails a test whose mark the choice did not see.
+// belongs fails a test whose mark choose() did not find.
 func belongs(t *testing.T, to string) {
 	t.Helper()
 	if *part != "" && *part != to {
@@ -45,8 +45,8 @@ func belongs(t *testing.T, to string) {
 	}
 }
 
-// choose narrows the run to the tests of -part. Tests of other parts are not skipped: a skipped
-// test would count as a missing one.
+// choose limits the run to the tests of the part in -part. Tests of other parts do not run at all,
+// because a skipped test would count as a failure.
 func choose() error {
 	if *part == "" {
 		return nil
@@ -64,7 +64,8 @@ func choose() error {
 	return flag.Set("test.run", "^("+strings.Join(names, "|")+")$")
 }
 
-// testsOf reads the marks from this package's files. Go's tests run in their folder.
+// testsOf returns the tests of a part, according to the marks in this package's files. Go runs
+// tests in the folder of their package.
 func testsOf(part string) (names []string, err error) {
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {
@@ -86,7 +87,7 @@ func testsOf(part string) (names []string, err error) {
 	return names, nil
 }
 
-// markOf returns the part that the first statement of a test names.
+// markOf returns the part that the first statement of a test function names.
 func markOf(f *ast.FuncDecl) string {
 	if len(f.Body.List) > 0 {
 		if s, ok := f.Body.List[0].(*ast.ExprStmt); ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// star starts a hub on hB1 and a spoke on hA1 and hA2: nodes 1, 2 and 3.
+// star starts a hub on hB1 (node 1), and spokes on hA1 and hA2 (nodes 2 and 3).
 func star(t *testing.T) (f *fabric.Fabric, hub, one, two *tunnel.Node) {
 	t.Helper()
 	f = network(t, fabric.Spec{HostsA: 2})
@@ -35,14 +35,15 @@ func TestSeveralPeers(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// A spoke that dies must not touch the other one.
+	// A failed spoke must not affect the other spoke.
 	one.Kill()
 	if err := two.Await(tunnel.Inner4(1)); err != nil {
 		t.Error(err)
 	}
 }
 
-// drops is a node's drops for reasons that name the source address.
+// drops returns the number of packets that a node dropped because of a forged source address, and
+// the text of all drops.
 func drops(t *testing.T, n *tunnel.Node) (forged uint64, all string) {
 	t.Helper()
 	raw, err := n.Show()
@@ -68,7 +69,7 @@ func drops(t *testing.T, n *tunnel.Node) (forged uint64, all string) {
 	return forged, string(raw)
 }
 
-// TestForgedSourceIsDropped lets spoke one speak with the address of spoke two.
+// TestForgedSourceIsDropped lets spoke one send packets with the address of spoke two.
 func TestForgedSourceIsDropped(t *testing.T) {
 	side(t)
 	const packets = 20
@@ -78,7 +79,7 @@ func TestForgedSourceIsDropped(t *testing.T) {
 	defer in.Close()
 	command(t, one.Host, "ip", "addr", "add", tunnel.Inner4(3).String()+"/32", "dev", one.Name)
 	before, _ := drops(t, hub)
-	// The honest datagram behind the forged ones shows that the way is open.
+	// The honest datagram after the forged datagrams shows that packets can arrive.
 	for _, s := range []struct {
 		from  netip.Addr
 		count int
@@ -103,7 +104,7 @@ func TestForgedSourceIsDropped(t *testing.T) {
 	}
 }
 
-// listen counts datagrams by source until none comes for half a second.
+// listen counts datagrams by source address until none has arrived for half a second.
 func listen(t *testing.T, in net.PacketConn) map[netip.Addr]int {
 	t.Helper()
 	heard := map[netip.Addr]int{}

@@ -9,17 +9,16 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// policies is each path policy, in the order of a run through all. The last one
-// keeps to a single path.
+// policies are all path policies, in the order of the test. The last policy uses a single path.
 var policies = []string{
 	"spray", "letflow", "conga", "presto", "clove-ecn", "plb", "flowbender", "wcmp", "conga-flow", "duplicate", "ecmp", "active-backup",
 }
 
-// policySpan is how long each is in force.
+// policySpan is the time for which each policy is in effect.
 const policySpan = 1500 * time.Millisecond
 
-// TestPolicyChangesUnderLoad goes through all policies while eight connections
-// run: none of them stops, nothing is given up.
+// TestPolicyChangesUnderLoad sets each policy in turn while eight connections run. No connection
+// may stall, and no message may be abandoned.
 func TestPolicyChangesUnderLoad(t *testing.T) {
 	long(t)
 	f := network(t, fabric.Spec{})
@@ -42,7 +41,7 @@ func TestPolicyChangesUnderLoad(t *testing.T) {
 	for i, name := range policies {
 		got := sum.Mean(since[i]+policySpan/3, since[i]+policySpan)
 		t.Logf("%-14s %4.0f Mbit/s", name, got/1e6)
-		// Half of one path's rate, under every policy.
+		// Each policy must reach half of one path's rate.
 		if got < 48e6 {
 			t.Errorf("%s: %.0f Mbit/s", name, got/1e6)
 		}

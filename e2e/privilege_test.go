@@ -14,10 +14,10 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// netAdmin is CAP_NET_ADMIN in /proc/PID/status.
+// netAdmin is the capability set with only CAP_NET_ADMIN in /proc/PID/status.
 const netAdmin = "0000000000001000"
 
-// ownRunDir makes the test's folder of sockets, which belongs to a user.
+// ownRunDir creates a folder for the test's sockets, which belongs to the user uid.
 func ownRunDir(t *testing.T, uid int) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
@@ -27,7 +27,8 @@ func ownRunDir(t *testing.T, uid int) (dir string) {
 	return dir
 }
 
-// A daemon that root starts keeps one right, in every thread, and still ends well.
+// A daemon that root has started must keep only one capability in every thread, and must still end
+// without errors.
 func TestDaemonGivesUpPrivileges(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	for _, uid := range []int{0, 1234} {
@@ -53,7 +54,8 @@ func TestDaemonGivesUpPrivileges(t *testing.T) {
 	}
 }
 
-// reachable lets every user get to the files of a test: temporary folders are root's.
+// reachable makes the files of a test accessible to every user, because temporary folders belong to
+// root.
 func reachable(t *testing.T, dir string) {
 	t.Helper()
 	scratch, err := fabric.Scratch()
@@ -89,8 +91,8 @@ func wantConfined(t *testing.T, pid, uid int) {
 	}
 }
 
-// wantUnreadable checks that not even a process of the same user may look into this one. Then
-// its files in /proc belong to root.
+// wantUnreadable checks that not even a process of the same user may read the process's memory. In
+// this case, its files in /proc belong to root.
 func wantUnreadable(t *testing.T, pid int) {
 	t.Helper()
 	st, err := os.Stat(fmt.Sprintf("/proc/%d/environ", pid))

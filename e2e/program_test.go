@@ -14,17 +14,17 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// programMost bounds the play of the independent endpoint, which takes seconds.
+// programMost bounds the run of the independent endpoint, which takes seconds.
 const programMost = time.Minute
 
-// perfServer is srdperf serve.
+// perfServer is a running "srdperf serve".
 type perfServer struct {
 	line string
 	stop func() string // and returns its summary
 }
 
-// TestIndependentProgram plays an endpoint that shares no line of code with srd/ep and srd/msg,
-// against srdperf. It is e2e/pypeer/programs.py, written from docs/wire.md alone.
+// TestIndependentProgram runs srdperf against an endpoint that shares no code with srd/ep and
+// srd/msg. This endpoint is e2e/pypeer/programs.py, which was written only from docs/wire.md.
 func TestIndependentProgram(t *testing.T) {
 	side(t)
 	d := direct(t, fabric.DirectSpec{Links: 1})
@@ -52,7 +52,7 @@ func TestIndependentProgram(t *testing.T) {
 	if err != nil && !t.Failed() || lines == 0 {
 		t.Errorf("the endpoint in Python: %v after %d checks\n%s", err, lines, fault.String())
 	}
-	// 14 short messages with 10,040 bytes, and 70,000 bytes of offers that were read.
+	// The total consists of 14 short messages with 10,040 bytes, and 70,000 bytes read from offers.
 	if got, want := tagged.stop(), "17 messages, 80040 bytes, 0 longer"; !strings.Contains(got, want) {
 		t.Errorf("srdperf serve --tagged says %q, want %q", got, want)
 	}
@@ -61,7 +61,7 @@ func TestIndependentProgram(t *testing.T) {
 	}
 }
 
-// servePerf starts srdperf serve on a host.
+// servePerf starts "srdperf serve" on a host.
 func servePerf(t *testing.T, h *fabric.Host, perf string, args ...string) perfServer {
 	t.Helper()
 	cmd := h.Command(perf, append([]string{"serve", "--local", h.Addr4().String(), "--size", "64K"}, args...)...)

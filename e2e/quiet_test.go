@@ -10,11 +10,12 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// quietMost is the most bytes that a daemon sends to an idle peer when one of the two starts.
-// All 32 paths take a third of a megabyte.
+// quietMost bounds the bytes that a daemon sends to an idle peer when one of the two starts.
+// Opening all 32 paths would take a third of a megabyte.
 const quietMost = 40 << 10
 
-// spoken is how many bytes a node has sent to its only peer, and its number of paths.
+// spoken returns the number of bytes that a node has sent to its only peer, and its number of
+// paths.
 func spoken(t *testing.T, n *tunnel.Node) (bytes, paths int) {
 	t.Helper()
 	text, err := n.Show()
@@ -38,8 +39,7 @@ func spoken(t *testing.T, n *tunnel.Node) (bytes, paths int) {
 	return st.Peers[0].Sent, paths
 }
 
-// Two starting daemons know each other by few paths until there is traffic. The first packet
-// opens all of them, at both ends.
+// Two idle daemons open only few paths. The first packet must open all paths at both ends.
 func TestPathsOpenWithTraffic(t *testing.T) {
 	side(t)
 	const all = 32

@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// stranger is a user of the host without rights.
+	// stranger is a user of the host without privileges.
 	stranger = 4444
-	// readerWait is how long a reader waits for an answer beside any stranger. It is less than
-	// any timeout of the listeners, so no timeout lets the reader in.
+	// readerWait bounds the time until a reader gets an answer, whatever a stranger does. It is
+	// shorter than any timeout of the listeners, so the answer cannot depend on a timeout.
 	readerWait = 3 * time.Second
 )
 
-// asStranger dials as another user of the host.
+// asStranger opens a connection as the user stranger.
 func asStranger(h *fabric.Host, network, at string) (c net.Conn, err error) {
 	err = h.Do(func() (err error) {
-		// All of these belong to this thread alone. It keeps only the stranger's group.
+		// The IDs belong only to this thread, which keeps only the stranger's group.
 		if _, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); e != 0 {
 			return e
 		}
@@ -46,7 +46,7 @@ func asStranger(h *fabric.Host, network, at string) (c net.Conn, err error) {
 	return c, err
 }
 
-// pester opens connections as a stranger. It sends text and reads nothing.
+// pester opens connections as the stranger, sends text on each, and reads nothing.
 func pester(t *testing.T, h *fabric.Host, at, text string, times int) {
 	t.Helper()
 	for range times {
@@ -57,14 +57,14 @@ func pester(t *testing.T, h *fabric.Host, at, text string, times int) {
 	}
 }
 
-// reader asks as root does, and does not wait long.
+// reader returns an HTTP client that acts as root, and waits at most readerWait.
 func reader(h *fabric.Host, network, at string) *http.Client {
 	return &http.Client{Timeout: readerWait, Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return h.Dial(network, at, readerWait) },
 	}}
 }
 
-// answered fails the test unless url is answered in time.
+// answered fails the test unless a request for url is answered in time.
 func answered(t *testing.T, c *http.Client, url, want string) {
 	t.Helper()
 	r, err := c.Get(url)
@@ -78,8 +78,8 @@ func answered(t *testing.T, c *http.Client, url, want string) {
 	}
 }
 
-// TestStrangerKeepsNobodyFromMetricsAndDashboard lets a user of the host take all places, in
-// each way, while root looks.
+// TestStrangerKeepsNobodyFromMetricsAndDashboard lets a user of the host occupy all connection
+// slots, in each possible way, while root reads.
 func TestStrangerKeepsNobodyFromMetricsAndDashboard(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -102,7 +102,7 @@ func TestStrangerKeepsNobodyFromMetricsAndDashboard(t *testing.T) {
 			watch(t, n.Host, "", 2)
 		})
 	}
-	// A page that is open stays open, however often he comes again.
+	// An open page must stay open, however often the stranger connects again.
 	t.Run("pages again and again", func(t *testing.T) {
 		watch(t, n.Host, stream, 4)
 	})
@@ -111,8 +111,8 @@ func TestStrangerKeepsNobodyFromMetricsAndDashboard(t *testing.T) {
 	}
 }
 
-// watch opens a page as root and wants so many samples. Meanwhile a stranger sends text again
-// and again, unless it is "".
+// watch opens a page as root, and requires `want` samples. Meanwhile a stranger repeatedly sends
+// text, unless text is "".
 func watch(t *testing.T, h *fabric.Host, text string, want int) {
 	t.Helper()
 	c := reader(h, "tcp", pageAt)
@@ -147,7 +147,7 @@ func watch(t *testing.T, h *fabric.Host, text string, want int) {
 	}
 }
 
-// TestMetricsOnAUnixSocket keeps out users who are not in the socket's group.
+// TestMetricsOnAUnixSocket tests that only users in the socket's group can connect.
 func TestMetricsOnAUnixSocket(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	n := node(t, f.A(1), "a", tunnel.Config{})

@@ -15,8 +15,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// TestRefusedAtRunTime starts a daemon with a correct configuration on a host with a fault. It
-// ends with one line that names the reason, and leaves nothing behind.
+// TestRefusedAtRunTime starts a daemon with a correct configuration on a host with a fault. The
+// daemon must end with one line that names the reason, and leave no state behind.
 func TestRefusedAtRunTime(t *testing.T) {
 	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
@@ -25,10 +25,10 @@ func TestRefusedAtRunTime(t *testing.T) {
 	key := func(text string) string { return strings.Replace(good, "[interface]\n", "[interface]\n"+text+"\n", 1) }
 	for _, c := range []struct {
 		name          string
-		before, after string // commands on the host, around the attempt
-		taken         string // a TCP or UDP port on it, as in "tcp 127.0.0.1:80"
-		config        string // "": the right one
-		with          string // the command in front; "": root as it is
+		before, after string // commands on the host before and after the attempt
+		taken         string // an occupied TCP or UDP port on the host, such as "tcp 127.0.0.1:80"
+		config        string // "" means the correct configuration
+		with          string // command in front of srdtun; "" means root without changes
 		code          int
 		says          string
 	}{
@@ -83,7 +83,7 @@ func TestRefusedAtRunTime(t *testing.T) {
 			do(t, n.Host, names.Replace(c.after))
 		})
 	}
-	// No remains are in the way of a correct start.
+	// No leftover state may prevent a correct start.
 	must(t, n.Start())
 	t.Run("it runs already", func(t *testing.T) {
 		out, err := n.Host.Run(bin, "up", n.File)
@@ -110,8 +110,8 @@ func occupy(t *testing.T, h *fabric.Host, network, at string) io.Closer {
 	return c
 }
 
-// TestKeysAreRotated changes the key of a spoke, and then the hub's, as the manual says.
-// Meanwhile another spoke sends through the hub without a pause.
+// TestKeysAreRotated changes the key of a spoke, and then the key of the hub, following the manual.
+// Meanwhile another spoke constantly sends to the hub.
 func TestKeysAreRotated(t *testing.T) {
 	side(t)
 	_, hub, one, two := star(t)
@@ -143,7 +143,7 @@ func TestKeysAreRotated(t *testing.T) {
 		must(t, n.Await(to))
 	}
 
-	// The spoke's key changes at the hub first. The other spoke does not notice.
+	// First, the spoke's public key is changed at the hub. The other spoke must not be affected.
 	before := handshakesOf(t, hub)
 	private, public := draw()
 	replace(hub, one.PublicKey, public)
@@ -156,8 +156,8 @@ func TestKeysAreRotated(t *testing.T) {
 		t.Errorf("handshakes with the other spoke: %d, before %d", after[nameOf(hub, two)], before[nameOf(hub, two)])
 	}
 
-	// The hub's key: its public key goes into the spokes' files, the hub restarts, and the
-	// spokes reload.
+	// The hub's key changes next: the new public key is written to the spokes' files, the hub
+	// restarts, and the spokes reload.
 	private, public = draw()
 	for _, n := range []*tunnel.Node{one, two} {
 		replace(n, hub.PublicKey, public)
@@ -169,7 +169,7 @@ func TestKeysAreRotated(t *testing.T) {
 		reaches(n, tunnel.Inner4(1))
 	}
 
-	// A preshared key, in both files, and both are reloaded.
+	// Last, a preshared key is added to both files, and both ends reload.
 	preshared, _ := draw()
 	for _, n := range []*tunnel.Node{hub, one} {
 		for i := range n.Config.Peers {
@@ -193,10 +193,10 @@ func nameOf(n, other *tunnel.Node) string {
 	return ""
 }
 
-// TestModesOfPlatforms has secrets as kubelet and Docker mount them: readable for a group or
-// for all, on a read-only mount in memory. They are accepted with a warning. The same mode is
-// refused on a writable mount, on a disk, in an image's root file system and in a service of
-// systemd. A mode that lets others write is refused everywhere.
+// TestModesOfPlatforms uses secrets as kubelet and Docker mount them: readable for a group or for
+// all users, on a read-only mount in memory. Such files must be accepted with a warning. The same
+// mode must be refused on a writable mount, on a disk, in an image's root file system, and in a
+// systemd service. A mode that lets others write must be refused everywhere.
 func TestModesOfPlatforms(t *testing.T) {
 	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
@@ -224,8 +224,8 @@ func TestModesOfPlatforms(t *testing.T) {
 		{"0444", "rw", "lab.toml", 78, "run: chmod 600"},
 		{"0440", "rw", "lab.toml", 78, "run: chmod 600"},
 		{"0666", "ro", "lab.toml", 78, "run chmod 600 on the file that is mounted as"},
-		{"0644", "ro", "lab.toml", 0, "lab.toml: others may read it (mode bits 0044)"}, // kubelet's default
-		{"0640", "ro", "lab.toml", 0, "lab.toml: others may read it (mode bits 0040)"}, // and with fsGroup
+		{"0644", "ro", "lab.toml", 0, "lab.toml: others may read it (mode bits 0044)"}, // default mode of kubelet
+		{"0640", "ro", "lab.toml", 0, "lab.toml: others may read it (mode bits 0040)"}, // mode of kubelet with fsGroup
 		{"0464", "ro", "lab.toml", 78, "run chmod 600 on the file that is mounted as"},
 		{"0644", "disk", "lab.toml", 78, "run chmod 600 on the file that is mounted as"},
 		{"0444", "disk", "file.toml", 78, "run chmod 600 on the file that is mounted as"},
@@ -235,9 +235,9 @@ func TestModesOfPlatforms(t *testing.T) {
 	} {
 		mount := map[string]string{
 			"ro": "mount -o remount,ro /mnt", "rw": "true", "service": "mount -o remount,ro /mnt && export INVOCATION_ID=0",
-			// An overlay without an upper layer has a device of its own, and is not in memory.
+			// An overlay without an upper layer has its own device number, and is not in memory.
 			"disk": "mkdir /mnt/a /mnt/b && mv /mnt/*.toml /mnt/key /mnt/a && mount -t overlay -o lowerdir=/mnt/a:/mnt/b none /mnt",
-			// All is one read-only file system in memory, as an image's root may be.
+			// All files are on one read-only file system in memory, as in an image's root.
 			"root": "cp " + bin + " /mnt/srdtun && mkdir /mnt/mnt && mv /mnt/*.toml /mnt/key /mnt/mnt && mount -o remount,ro /mnt",
 		}[c.mount]
 		program := bin

@@ -22,27 +22,27 @@ var (
 	reloadEvery = flag.Duration("reload-every", 100*time.Millisecond, "how often it does")
 )
 
-// reloadGrowth bounds a daemon's growth in memory over the reloads. A load's memory varies by
-// 10 MB. The daemon's own test has a smaller bound, without a load.
+// reloadGrowth bounds the growth of a daemon's memory over the reloads, in bytes. The memory under
+// load varies by 10 MB. The test in the daemon's package has a smaller bound without load.
 const reloadGrowth = 24 << 20
 
-// TestReloadsUnderLoad changes a hub's file again and again while one spoke talks to it by TCP
-// and by datagrams. The other spoke comes and goes, and so do a peer without a host and a
-// route. The talking spoke loses nothing. The daemon, which has given up its privileges, keeps
-// nothing of removed peers.
+// TestReloadsUnderLoad repeatedly changes a hub's file while one spoke sends TCP and datagrams to
+// the hub. The other spoke, a peer without a host, and a route are repeatedly removed and added.
+// The sending spoke must lose no packet. The daemon, which has dropped its privileges, must free
+// all state of removed peers.
 func TestReloadsUnderLoad(t *testing.T) {
 	f, hub, one, two := star(t)
 	lasting := time.Duration(*reloads) * *reloadEvery
 	spokes := slices.Clone(hub.Config.Peers)
 	other := tunnel.Peer{Name: "nobody", PublicKey: publicKey(t), AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.77.0.0/16")}}
-	reload(t, hub, append(slices.Clone(spokes), other)) // makes all that is made only once
+	reload(t, hub, append(slices.Clone(spokes), other)) // allocates everything that is allocated only once
 	reload(t, hub, spokes)
 	s, err := meter.StartStream(one.Host, hub.Host, tunnel.Inner4(2), tunnel.Inner4(1), 2*time.Millisecond)
 	must(t, err)
 	defer s.Close()
 	r, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(1), Streams: 1, For: lasting + 2*time.Second})
 	must(t, err)
-	time.Sleep(time.Second) // the load is to be there; nothing is measured until then
+	time.Sleep(time.Second) // waits until the load runs, before the first measurement
 	before, err := hub.Usage()
 	must(t, err)
 	files := descriptors(t, hub)
@@ -78,13 +78,13 @@ func TestReloadsUnderLoad(t *testing.T) {
 	if after.RSS > before.RSS+reloadGrowth {
 		t.Errorf("%d bytes of memory, %d before", after.RSS, before.RSS)
 	}
-	// The other spoke, which came back last, is served again without an event of its own.
+	// The other spoke, which was added last, must be served again without an event of its own.
 	if err := two.Await(tunnel.Inner4(1)); err != nil {
 		t.Error(err)
 	}
 }
 
-// reload gives a node other peers and has it take them over.
+// reload writes other peers into a node's file, and reloads the file.
 func reload(t *testing.T, n *tunnel.Node, peers []tunnel.Peer) {
 	t.Helper()
 	n.Config.Peers = peers
@@ -94,7 +94,7 @@ func reload(t *testing.T, n *tunnel.Node, peers []tunnel.Peer) {
 	}
 }
 
-// refuse reloads a file that is wrong.
+// refuse reloads an invalid file, and checks that the node refuses it.
 func refuse(t *testing.T, n *tunnel.Node) {
 	t.Helper()
 	before := peerKeys(t, n)
@@ -122,7 +122,7 @@ func peerKeys(t *testing.T, n *tunnel.Node) (v []string) {
 	return v
 }
 
-// publicKey is the key of an absent peer.
+// publicKey returns the public key of a peer without a host.
 func publicKey(t *testing.T) string {
 	t.Helper()
 	private, err := exec.Command(bin, "genkey").Output()
@@ -141,7 +141,7 @@ func descriptors(t *testing.T, n *tunnel.Node) int {
 	return len(v)
 }
 
-// TestPeersByDropIn lets peers come and go with files, without a command to the daemon.
+// TestPeersByDropIn adds and removes peers by files alone, without a command to the daemon.
 func TestPeersByDropIn(t *testing.T) {
 	side(t)
 	f, hub, one, two := star(t)
@@ -157,7 +157,7 @@ func TestPeersByDropIn(t *testing.T) {
 	file := filepath.Join(dir, "two.toml")
 	text := fmt.Sprintf("[[peer]]\nname = \"two\"\npublic_key = %q\nallowed_ips = [%q, %q]\n", last.PublicKey, last.AllowedIPs[0], last.AllowedIPs[1])
 	must(t, os.WriteFile(file, []byte(text), 0o644))
-	// The hub has no endpoint of the spoke: the spoke calls.
+	// The hub has no endpoint of the spoke, so the spoke starts the handshake.
 	must(t, two.Await(tunnel.Inner4(1)))
 	must(t, os.WriteFile(filepath.Join(dir, "wrong.toml"), []byte("[[peer]]\npublic_key = 3\n"), 0o644))
 	wantLog(t, hub, "wrong.toml:2: peer.public_key: want a string in quotes")
@@ -171,7 +171,7 @@ func TestPeersByDropIn(t *testing.T) {
 	}
 }
 
-// wantLog waits for a line in a daemon's log.
+// wantLog waits until the daemon's log contains the text.
 func wantLog(t *testing.T, n *tunnel.Node, text string) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !strings.Contains(n.Log(), text); time.Sleep(20 * time.Millisecond) {
@@ -181,8 +181,8 @@ func wantLog(t *testing.T, n *tunnel.Node, text string) {
 	}
 }
 
-// TestCommandsOfOneRight: a command after the start has the right that the daemon has kept,
-// under any user. It may change the network.
+// TestCommandsOfOneRight tests that a command that runs after the start has the daemon's remaining
+// capability, under any user, and may change the network.
 func TestCommandsOfOneRight(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	for _, uid := range []int{0, 1234} {

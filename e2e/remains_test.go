@@ -15,7 +15,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// snapshot is the network configuration of a host, and the interface's files.
+// snapshot returns the network configuration of a host, and the interface's files.
 func snapshot(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
 	var b strings.Builder
@@ -25,7 +25,7 @@ func snapshot(t *testing.T, n *tunnel.Node) string {
 	}
 	files, _ := filepath.Glob("/run/srdtun/" + n.Name + ".*") // other tests' nodes may have a longer name
 	for _, f := range files {
-		// The log of a background daemon is kept. It says why the daemon ended.
+		// The log of a background daemon stays, because it contains the reason for the end.
 		if filepath.Ext(f) != ".log" {
 			b.WriteString(f + "\n")
 		}
@@ -33,8 +33,8 @@ func snapshot(t *testing.T, n *tunnel.Node) string {
 	return b.String()
 }
 
-// wantUnchanged compares two snapshots. The kernel removes some remains of a device with a
-// delay, so the second snapshot may take a moment to settle.
+// wantUnchanged compares two snapshots. The kernel removes some state of a device with a delay, so
+// the second snapshot is repeated for a while.
 func wantUnchanged(t *testing.T, n *tunnel.Node, before string) {
 	t.Helper()
 	var after string
@@ -46,8 +46,8 @@ func wantUnchanged(t *testing.T, n *tunnel.Node, before string) {
 	t.Errorf("something is left behind.\n---- before\n%s---- after\n%s", before, after)
 }
 
-// everywhere is a configuration that touches more than its own device. It has routes, policy
-// rules, and a table for a default route through the tunnel.
+// everywhere returns a node with a configuration that changes more than its own device: routes,
+// policy rules, and a table for a default route through the tunnel.
 func everywhere(t *testing.T, f *fabric.Fabric) *tunnel.Node {
 	t.Helper()
 	b := node(t, f.B(1), "b", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 24)}})
@@ -98,8 +98,8 @@ func TestNothingRemains(t *testing.T) {
 	}
 }
 
-// TestBackgroundAndDown starts a daemon by "up -d", which returns once traffic
-// can flow, and ends it by "down".
+// TestBackgroundAndDown starts a daemon with "up -d", which returns when traffic can flow, and ends
+// the daemon with "down".
 func TestBackgroundAndDown(t *testing.T) {
 	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
@@ -124,7 +124,7 @@ func TestBackgroundAndDown(t *testing.T) {
 	}
 }
 
-// processNames returns the names of processes in ps and top.
+// processNames returns the names of processes as shown by ps and top.
 func processNames(pids []int) (names []string) {
 	for _, p := range pids {
 		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p)) // it may have ended
@@ -133,7 +133,7 @@ func processNames(pids []int) (names []string) {
 	return names
 }
 
-// exitCode is the exit code of a finished command, 0 without an error.
+// exitCode returns the exit code of a finished command, or 0 without an error.
 func exitCode(err error) int {
 	if exit, ok := err.(*exec.ExitError); ok {
 		return exit.ExitCode()
@@ -141,8 +141,7 @@ func exitCode(err error) int {
 	return 0
 }
 
-// TestConfigErrorsLeaveNothing breaks a good configuration in one place at a
-// time.
+// TestConfigErrorsLeaveNothing makes a valid configuration invalid in one place at a time.
 func TestConfigErrorsLeaveNothing(t *testing.T) {
 	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
@@ -172,7 +171,7 @@ func TestConfigErrorsLeaveNothing(t *testing.T) {
 	})
 }
 
-// wantRefused wants exit code 78 and one line that names file and key.
+// wantRefused requires the exit code 78, and one line that names the file and the key.
 func wantRefused(t *testing.T, n *tunnel.Node, text string, mode os.FileMode, key string) {
 	t.Helper()
 	must(t, os.WriteFile(n.File, []byte(text), mode))

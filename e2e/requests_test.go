@@ -16,21 +16,23 @@ import (
 )
 
 const (
-	// requestPeers times requestDepth requests are under way. A peer is sent at most 1,024 before
-	// it answers.
+	// requestPeers times requestDepth requests are outstanding. A peer may have at most 1,024
+	// unanswered requests.
 	requestPeers, requestDepth = 10, 1000
 	requestBytes               = 64
 	requestsMost               = 3_000_000
-	// Requests run for requestBefore until a spine dies, and for requestAfter while it is dead.
+	// Requests run for the time requestBefore until a spine fails, and for requestAfter during the
+	// failure.
 	requestBefore, requestAfter = 2 * time.Second, time.Second
-	// requestMost bounds the time of one request in a hundred of those under way at the death. Ten
-	// thousand requests take 30 to 60 ms without a death, since two cores carry both ends.
+	// requestMost bounds the 99th percentile of the times of requests that were outstanding at the
+	// failure. Without a failure, ten thousand requests take 30 to 60 ms, because both ends share
+	// two cores.
 	requestMost = 400 * time.Millisecond
 	// requestEnd bounds the wait for the last completion.
 	requestEnd = 30 * time.Second
 )
 
-// fate is what became of one request.
+// fate is the outcome of one request.
 type fate struct {
 	at, done  time.Time
 	completed int
@@ -38,13 +40,13 @@ type fate struct {
 	arrived   atomic.Int32
 }
 
-// asker sends requests, each with its number, from one endpoint to several.
+// asker sends numbered requests from one endpoint to several endpoints.
 type asker struct {
 	e   *ep.Endpoint
 	to  []*ep.Handle
 	all []fate
 	n   int // begun
-	// under is the number of requests under way, and open those to each peer.
+	// under is the number of outstanding requests, and open contains this number for each peer.
 	under int
 	open  [requestPeers]int
 }
@@ -58,7 +60,7 @@ func openIn(t *testing.T, h *fabric.Host, cfg ep.Config) (e *ep.Endpoint) {
 	return e
 }
 
-// newAsker opens the endpoints, and takes requests on all but the first.
+// newAsker opens the endpoints. All endpoints except the first receive requests.
 func newAsker(t *testing.T, f *fabric.Fabric, most int) *asker {
 	t.Helper()
 	a := &asker{e: openIn(t, f.A(1), ep.Config{SendDepth: requestDepth}), all: make([]fate, most)}
@@ -97,8 +99,8 @@ func (a *asker) take(e *ep.Endpoint) {
 	}
 }
 
-// run keeps all requests under way until the given time. With more false it only waits for those
-// that are.
+// run keeps the full number of requests outstanding until the given time. If more is false, run
+// only waits for the outstanding requests.
 func (a *asker) run(until time.Time, more bool) error {
 	c := make([]ep.Completion, 256)
 	ctx, cancel := context.WithDeadline(context.Background(), until)
@@ -127,7 +129,7 @@ func (a *asker) run(until time.Time, more bool) error {
 	return nil
 }
 
-// fill sends until requestDepth requests are under way to each peer.
+// fill sends requests until each peer has requestDepth outstanding requests.
 func (a *asker) fill() error {
 	data := make([]byte, requestBytes)
 	for i, h := range a.to {
@@ -147,7 +149,7 @@ func (a *asker) fill() error {
 	return nil
 }
 
-// took returns the sorted times of the requests that were under way at a time.
+// took returns the sorted completion times of the requests that were outstanding at a given time.
 func (a *asker) took(at time.Time) (v []time.Duration) {
 	for i := range a.all[:a.n] {
 		if x := &a.all[i]; x.at.Before(at) && x.done.After(at) {
@@ -158,7 +160,8 @@ func (a *asker) took(at time.Time) (v []time.Duration) {
 	return v
 }
 
-// A spine dies under ten thousand requests. Each request arrives once and completes once, and soon.
+// A spine fails while ten thousand requests are outstanding. Each request must arrive once, and
+// complete once and soon.
 func TestSpineDiesUnderRequests(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	a := newAsker(t, f, requestsMost)
@@ -177,7 +180,7 @@ func TestSpineDiesUnderRequests(t *testing.T) {
 	must(t, a.run(begun.Add(requestBefore+requestAfter), true))
 	must(t, <-death)
 	must(t, a.run(time.Now().Add(requestEnd), false))
-	// A second completion would come late.
+	// A duplicate completion would come late.
 	if n := a.e.Sends().Poll(make([]ep.Completion, 1)); n > 0 || a.under > 0 {
 		t.Errorf("%d requests have not completed; another completion came: %v", a.under, n > 0)
 	}

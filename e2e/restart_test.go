@@ -12,16 +12,16 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// maxRecovery bounds the time from the restart of a killed daemon to traffic both ways;
+// maxRecovery bounds the time from the restart of a killed daemon to traffic in both directions.
 // WireGuard takes some 15 s.
 const maxRecovery = 4 * time.Second
 
-// minAfter is the flow's least goodput, in bit/s, when all is well again.
+// minAfter is the flow's minimum goodput after the recovery, in bit/s.
 const minAfter = 150e6
 
-// TestKillAndRestart kills a daemon under load and starts it again. Datagrams must pass soon. The
-// TCP flow, whose addresses were gone for a moment, must go on as the same connection. The drill
-// "kill" does it to an end that cannot call.
+// TestKillAndRestart kills a daemon under load, and starts it again. Datagrams must soon pass. The
+// TCP flow, whose addresses did not exist for a moment, must continue as the same connection. The
+// drill "kill" tests the same with an end that cannot start a handshake.
 func TestKillAndRestart(t *testing.T) {
 	long(t)
 	for i, name := range []string{"sender", "receiver"} {
@@ -61,11 +61,11 @@ func TestKillAndRestart(t *testing.T) {
 	}
 }
 
-// sourcePorts is the default of the configuration.
+// sourcePorts is the default number of source ports in the configuration.
 const sourcePorts = 32
 
-// TestRestartsLeaveNoPaths restarts one end again and again. The other must not keep paths to
-// the ports of earlier processes.
+// TestRestartsLeaveNoPaths restarts one end repeatedly. The other end must not keep paths to the
+// ports of earlier processes.
 func TestRestartsLeaveNoPaths(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -86,8 +86,8 @@ func TestRestartsLeaveNoPaths(t *testing.T) {
 	}
 }
 
-// talk sends n datagrams to a closed port, and as many answers come back. Each opens a path at
-// either end.
+// talk sends n datagrams to a closed port, which causes n answers. Each datagram and each answer
+// opens a path.
 func talk(t *testing.T, h *fabric.Host, from, to netip.Addr, n int) {
 	t.Helper()
 	c, err := h.ListenPacket("udp", netip.AddrPortFrom(from, 0).String())
@@ -101,7 +101,7 @@ func talk(t *testing.T, h *fabric.Host, from, to netip.Addr, n int) {
 	}
 }
 
-// wantPaths waits until all of n's paths are active, and there are want of them.
+// wantPaths waits until n has exactly `want` paths, and all of them are active.
 func wantPaths(t *testing.T, n *tunnel.Node, want int) {
 	t.Helper()
 	var got map[string]int

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// maxRerouting bounds the time without traffic after the host's route is back.
+// maxRerouting bounds the time without traffic after the host's route was added again.
 const maxRerouting = 4 * time.Second
 
 // TestRouteGoneAndBack removes A's only route to B for three seconds, like an uplink that loses

@@ -19,11 +19,11 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// maxUnseen bounds the time from the daemon's event that paths are down until the screen shows
-// it. Users are promised a second, and a busy machine takes as long to draw.
+// maxUnseen bounds the time from the daemon's event about failed paths until the screen shows the
+// failure. The documented time is one second, and a busy machine may take another second to draw.
 const maxUnseen = 2 * time.Second
 
-// terminal is a pseudo-terminal of 80 x 24 with a program in it.
+// terminal is a pseudo-terminal of 80 x 24 characters in which a program runs.
 type terminal struct {
 	cmd    *exec.Cmd
 	master *os.File
@@ -31,7 +31,7 @@ type terminal struct {
 	ended  chan error
 }
 
-// openTerminal runs a program in a terminal of its own, as ssh does (pts(4)).
+// openTerminal runs a program in a new terminal, as ssh does (pts(4)).
 func openTerminal(t *testing.T, name string, args ...string) *terminal {
 	t.Helper()
 	master, slave, err := newPTY()
@@ -86,8 +86,8 @@ func newPTY() (master, slave *os.File, err error) {
 	return master, slave, nil
 }
 
-// await waits until the program has written text after its earlier output, and returns the
-// time.
+// await waits until the program has written the text after its first `before` bytes of output, and
+// returns the time.
 func (v *terminal) await(t *testing.T, before int, text string, most time.Duration) time.Time {
 	t.Helper()
 	for end := time.Now().Add(most); ; time.Sleep(5 * time.Millisecond) {
@@ -100,7 +100,7 @@ func (v *terminal) await(t *testing.T, before int, text string, most time.Durati
 	}
 }
 
-// quit presses q, and waits for the end.
+// quit presses the key q, and waits for the end of the program.
 func (v *terminal) quit(t *testing.T) {
 	t.Helper()
 	if _, err := v.master.WriteString("q"); err != nil {
@@ -135,7 +135,7 @@ func pathStates(t *testing.T, n *tunnel.Node) map[string]int {
 	return v
 }
 
-// awaitStates waits until ok holds of the states of the paths.
+// awaitStates waits until ok returns true for the states of the paths.
 func awaitStates(t *testing.T, n *tunnel.Node, what string, ok func(map[string]int) bool) time.Time {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -149,7 +149,7 @@ func awaitStates(t *testing.T, n *tunnel.Node, what string, ok func(map[string]i
 	}
 }
 
-// asked runs the command, which must end with this code, and returns its output.
+// asked runs a command, which must end with the exit code `code`, and returns its output.
 func asked(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(bin, args...).CombinedOutput()
@@ -159,8 +159,8 @@ func asked(t *testing.T, code int, args ...string) string {
 	return string(out)
 }
 
-// A spine dies under load. top shows that within a second, and show --check reports a fault.
-// flows and ping show the present state.
+// A spine fails under load. "srdtun top" must show the failure within a second, and "show --check"
+// must report a fault. "flows" and "ping" must show the current state.
 func TestDeadSpineIsSeen(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})
@@ -195,8 +195,8 @@ func TestDeadSpineIsSeen(t *testing.T) {
 	screen.await(t, before, leaves, 10*time.Second)
 }
 
-// TestPeerThatLeftIsSeen takes one end down in order. At once the other end shows that the peer
-// left, counts no path as up and fails the check, until the peer is back.
+// TestPeerThatLeftIsSeen stops one end with a goodbye. The other end must immediately show that the
+// peer left, count no path as up, and fail the check, until the peer returns.
 func TestPeerThatLeftIsSeen(t *testing.T) {
 	side(t)
 	d := direct(t, fabric.DirectSpec{})
@@ -224,10 +224,10 @@ func TestPeerThatLeftIsSeen(t *testing.T) {
 	}
 }
 
-// leaves is the output of a program that restores the screen (xterm's rmcup).
+// leaves is the escape sequence by which a program restores the screen (xterm's rmcup).
 const leaves = "\x1b[?1049l"
 
-// seesFlows fails unless the four connections of the load are the largest flows.
+// seesFlows fails the test unless the four connections of the load are the largest flows.
 func seesFlows(t *testing.T, p *tunnel.Pair) {
 	t.Helper()
 	var v struct {

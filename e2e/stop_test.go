@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// stopFor is longer than any wait of a datagram.
+	// stopFor is longer than the time for which any datagram may wait.
 	stopFor = 6 * time.Second
-	// maxAge bounds the age of a delivered datagram, from its write to the device. It may wait
-	// for two seconds, and some more for its repair.
+	// maxAge bounds the age of a delivered datagram, counted from its write to the device. A
+	// datagram may wait for two seconds, and then for its retransmission.
 	maxAge = 3 * time.Second
 )
 
-// TestStoppedProcess stops one end's daemon under load, and lets it go on. No delivered
-// datagram is as old as the stop was long; new ones pass at once.
+// TestStoppedProcess stops the daemon of one end under load, and then continues it. No delivered
+// datagram may be as old as the stop was long, and new datagrams must pass immediately.
 func TestStoppedProcess(t *testing.T) {
 	side(t)
 	for name, victim := range map[string]func(p *tunnel.Pair) *tunnel.Node{

@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// iperf runs iperf3 from A to B for 4 s.
+// iperf runs iperf3 from A to B for 4 s, and returns the totals.
 func iperf(t *testing.T, f *fabric.Fabric, to netip.Addr, extra ...string) meter.Totals {
 	t.Helper()
 	got, err := meter.Iperf(f.B(1), f.A(1), to, append([]string{"-t", "4"}, extra...)...)
@@ -42,8 +42,8 @@ func TestKindsOfTraffic(t *testing.T) {
 		}
 	})
 	t.Run("udp", func(t *testing.T) {
-		// Half of the fabric's rate. Datagrams that the receiving program reads too slowly are
-		// not the tunnel's loss.
+		// The rate is about half of the fabric's rate. Datagrams that the receiving program reads
+		// too slowly do not count as losses of the tunnel.
 		const rate = 150e6
 		before := unread(t, f.B(1))
 		got := iperf(t, f, tunnel.Inner4(2), "-u", "-b", "150M", "-l", "1200")
@@ -63,19 +63,19 @@ func TestKindsOfTraffic(t *testing.T) {
 	t.Run("redis", func(t *testing.T) { redis(t, f) })
 }
 
-// unread is how many datagrams the host has dropped because a program's socket
-// was full.
+// unread returns the number of datagrams that the host has dropped because a program's socket was
+// full.
 func unread(t *testing.T, h *fabric.Host) int { return counted(t, h, "snmp", "Udp:", "RcvbufErrors") }
 
-// deviceDrops is the kernel's drops at the tunnel's device. Outgoing packets are dropped if the
-// daemon does not read them, and incoming ones if the host does not take them.
+// deviceDrops returns the kernel's drop counters of the tunnel's device. The kernel drops outgoing
+// packets that the daemon does not read, and incoming packets that the host does not accept.
 func deviceDrops(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
 	out := command(t, n.Host, "cat", "/sys/class/net/"+n.Name+"/statistics/tx_dropped", "/sys/class/net/"+n.Name+"/statistics/rx_dropped")
 	return "dropped out, in: " + strings.Join(strings.Fields(out), ", ")
 }
 
-// pingSizes goes from nothing to the largest packet that IP can fragment.
+// pingSizes sends pings with sizes from zero to the largest packet that IP can fragment.
 func pingSizes(t *testing.T, f *fabric.Fabric) {
 	for _, size := range []int{0, 1, 8, 56, 1000, 1472, 1473, 4096, 9000, 16384, 40000, 65507} {
 		if _, err := f.A(1).Run("ping", "-n", "-q", "-c2", "-i0.05", "-W2", "-s", strconv.Itoa(size), tunnel.Inner4(2).String()); err != nil {
@@ -109,8 +109,8 @@ func TestSeveralAddresses(t *testing.T) {
 	}
 }
 
-// TestJumboInsideOrdinaryOutside sends packets of 9000 bytes over links of 1500 bytes. The
-// packets must not be fragmented.
+// TestJumboInsideOrdinaryOutside sends packets of 9000 bytes over links with an MTU of 1500 bytes.
+// The packets must not be fragmented.
 func TestJumboInsideOrdinaryOutside(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	pair(t, f, tunnel.Config{MTU: 9000})
@@ -126,8 +126,8 @@ func TestJumboInsideOrdinaryOutside(t *testing.T) {
 	}
 }
 
-// TestLargestInnerMTU sends packets as large as IP has, in one piece, over links
-// of 1500 bytes.
+// TestLargestInnerMTU sends unfragmented packets of the largest IP size over links with an MTU of
+// 1500 bytes.
 func TestLargestInnerMTU(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	pair(t, f, tunnel.Config{MTU: 65520})
@@ -140,7 +140,7 @@ func TestLargestInnerMTU(t *testing.T) {
 	}
 }
 
-// redis runs a database at B, a client at A that waits for each answer, and the database's own
+// redis runs a Redis server at B, a client at A that waits for each answer, and Redis's own
 // benchmark.
 func redis(t *testing.T, f *fabric.Fabric) {
 	at := tunnel.Inner4(2).String()
@@ -150,7 +150,7 @@ func redis(t *testing.T, f *fabric.Fabric) {
 	waitForRedis(t, f, at)
 	interactive(t, f, at)
 	out := command(t, f.A(1), "redis-benchmark", "-h", at, "-t", "set,get", "-n", "20000", "-c", "20", "-d", "1000", "-q", "--csv")
-	// Columns: test, requests/s, latencies in ms: mean, min, p50, p95, p99, max.
+	// The columns are: test, requests/s, and latencies in ms (mean, min, p50, p95, p99, max).
 	for _, line := range strings.Split(strings.TrimSpace(out), "\n")[1:] {
 		t.Logf("redis-benchmark %s", line)
 		col := strings.Split(line, ",")

@@ -15,12 +15,12 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// maxUnheard bounds the time until an application hears that a destination is unreachable. The
-// kernel may still hold the socket at the answer to the first packet; the next packet comes
-// after a second.
+// maxUnheard bounds the time until an application learns that a destination is unreachable. The
+// kernel may ignore the answer to the first packet if it still holds the socket. The next packet is
+// sent after a second.
 const maxUnheard = 3 * time.Second
 
-// wantUnreachable connects. That must fail soon, as for a missing host.
+// wantUnreachable connects to an address. The connection must soon fail, as for a missing host.
 func wantUnreachable(t *testing.T, from *fabric.Host, to netip.Addr) {
 	t.Helper()
 	begin := time.Now()
@@ -33,8 +33,8 @@ func wantUnreachable(t *testing.T, from *fabric.Host, to netip.Addr) {
 	}
 }
 
-// TestNobodyThereIsHeard connects to addresses without a peer, and to addresses of a peer
-// without an endpoint. It does so on the daemon's host and on one behind it, with a strict
+// TestNobodyThereIsHeard connects to addresses without a peer, and to addresses of a peer without
+// an endpoint. The connections start on the daemon's host and on a host behind it, with a strict
 // reverse path filter.
 func TestNobodyThereIsHeard(t *testing.T) {
 	d := direct(t, fabric.DirectSpec{})
@@ -66,7 +66,7 @@ func TestNobodyThereIsHeard(t *testing.T) {
 }
 
 // TestUnheardThroughAHub connects from a spoke to an address for which the hub has no peer. The
-// answer crosses the tunnel.
+// ICMP answer crosses the tunnel.
 func TestUnheardThroughAHub(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	nodes, err := tunnel.NewStar(bin, f.A(1), f.B(1))
@@ -79,15 +79,15 @@ func TestUnheardThroughAHub(t *testing.T) {
 	wantUnreachable(t, f.B(1), tunnel.Inner6(77))
 }
 
-// otherKey is the key of no host.
+// otherKey returns the key of a peer without a host.
 func otherKey(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
 	out := command(t, n.Host, "sh", "-c", "'"+n.Bin+"' genkey | '"+n.Bin+"' pubkey")
 	return string([]byte(out)[:44])
 }
 
-// TestCommandsTakeInnerAddresses names a peer by its address inside the tunnel, and names a
-// missing one in a setting. The peer then leaves in order.
+// TestCommandsTakeInnerAddresses selects a peer by its address inside the tunnel, and sets
+// paths.local to a missing interface. The peer then leaves with a goodbye.
 func TestCommandsTakeInnerAddresses(t *testing.T) {
 	side(t)
 	d := direct(t, fabric.DirectSpec{})
@@ -99,7 +99,7 @@ func TestCommandsTakeInnerAddresses(t *testing.T) {
 			t.Errorf("%v: %q without %q, %v", args, out, want, err)
 		}
 	}
-	// A session that ends within a second of its beginning has no event.
+	// A session that ends within a second after its start causes no event.
 	for end := time.Now().Add(sayWait); !strings.Contains(p.A.Log(), "session-up: peer b: ") && time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -120,14 +120,15 @@ func TestCommandsTakeInnerAddresses(t *testing.T) {
 	left()
 }
 
-// TestRouterBehindAPeerIsTold has a router behind B whose address A does not allow. The router
-// reports that packets are too large. A drops these reports, and says why.
+// TestRouterBehindAPeerIsTold uses a router behind B with an address that A does not allow for B.
+// The router reports that packets are too large. A must drop these reports, and log the reason.
 func TestRouterBehindAPeerIsTold(t *testing.T) {
 	side(t)
 	d := direct(t, fabric.DirectSpec{})
 	p := passive(t, d.A, d.B, 0)
 	must(t, p.A.Set("peer.b.allowed_ips=10.9.0.2/32,fd09::2/128,10.77.0.0/24"))
-	// The route to 10.77.0.9 is narrow. B reports that from its address on that side.
+	// The route to 10.77.0.9 has a small MTU. B reports this from its address on that route's
+	// interface.
 	do(t, d.B, `sysctl -qw net.ipv4.ip_forward=1
 		ip addr add 10.78.0.1/24 dev eth0
 		ip route add 10.77.0.0/24 via 10.1.1.1 mtu lock 1000
@@ -137,7 +138,7 @@ func TestRouterBehindAPeerIsTold(t *testing.T) {
 		t.Error("it passes")
 	}
 	told()
-	for range 2 { // the same again is counted, not told
+	for range 2 { // an identical report is only counted
 		_, _ = d.A.Run("ping", "-c", "2", "-i", "0.3", "-W", "1", "-s", "1200", "-M", "do", "10.77.0.9")
 	}
 	if n := strings.Count(p.A.Log(), "router-refused"); n != 1 {

@@ -11,18 +11,18 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// A transfer of 64 KiB takes a round trip or a few. The length of its paths matters, and the
-// transport's earlier knowledge of them.
+// A transfer of 64 KiB takes a few round trips. Its time depends on the delay of its paths, and on
+// the transport's earlier measurements of them.
 const (
 	smallBytes = 64 << 10
-	// smallPause lets the queues of the last transfer run dry.
+	// smallPause is long enough for the queues of the last transfer to become empty.
 	smallPause = 200 * time.Millisecond
 )
 
 var smallCount = flag.Int("unlike-transfers", 12, "how many transfers of 64 KiB TestUnlikePathsSmall makes over each way")
 
-// TestUnlikePathsSmall: small transfers take no longer over two paths than over the
-// better one alone.
+// TestUnlikePathsSmall tests that small transfers take no longer over two paths than over the
+// better path alone.
 func TestUnlikePathsSmall(t *testing.T) {
 	for _, p := range profiles {
 		if !chosen(p.name) {
@@ -52,8 +52,8 @@ func TestUnlikePathsSmall(t *testing.T) {
 	}
 }
 
-// small measures transfers over these paths, with or without a tunnel. They are so little
-// traffic that all ways are measured at the same time.
+// small measures transfers over these paths, with or without a tunnel. The transfers are so small
+// that all measurements run at the same time.
 func small(t *testing.T, name string, l *meter.Latency, through bool, paths ...linkemu.Impairment) {
 	t.Helper()
 	between(t, name, through, true, paths, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {

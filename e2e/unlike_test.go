@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// profiles are pairs of paths that differ in length, steadiness, loss or rate, as
-// mqvpn has published them (2026-06). Sixteen take some ten minutes.
+// profiles are pairs of paths that differ in delay, jitter, loss or rate, as published by mqvpn
+// (2026-06). The sixteen profiles take some ten minutes.
 var profiles = []struct {
 	name string
 	a, b linkemu.Impairment
@@ -37,8 +37,8 @@ var profiles = []struct {
 	{"congested", uplink(50, 20, 0.02, 20), uplink(60, 25, 0.02, 15)},
 }
 
-// uplink is a path: one-way delay and its standard deviation in milliseconds, the
-// chance of a loss, and Mbit/s.
+// uplink returns a path with a one-way delay and its standard deviation in milliseconds, a loss
+// probability, and a rate in Mbit/s.
 func uplink(delay, deviation int, loss float64, mbit int64) linkemu.Impairment {
 	return linkemu.Impairment{
 		Delay: time.Duration(delay) * time.Millisecond, Deviation: time.Duration(deviation) * time.Millisecond,
@@ -48,29 +48,28 @@ func uplink(delay, deviation int, loss float64, mbit int64) linkemu.Impairment {
 
 var (
 	unlike = flag.String("unlike", "rtt_320,bw_4to1,dual_lte", "the `profiles` of TestUnlikePaths, or \"all\"")
-	// A run of all profiles takes 14 s each instead of three times that, if the machine is fast
-	// enough.
+	// On a fast machine, this flag makes each profile take 14 s instead of three times as long.
 	unlikeAtOnce = flag.Bool("unlike-at-once", false, "measure single paths and both at the same time (with -test.parallel 5)")
 	unlikePlain  = flag.Bool("unlike-plain", false, "also measure TCP without a tunnel on each path")
 	unlikeFor    = flag.Duration("unlike-for", 8*time.Second, "how long a flow of TestUnlikePaths is measured, after unlikeStart")
 )
 
 const (
-	// unlikeStart is the beginning of a flow. It does not count.
+	// unlikeStart is the time at the start of a flow that is not measured.
 	unlikeStart = 2 * time.Second
-	// unlikeSettle is the time in which paths are validated and measured.
+	// unlikeSettle is the time for the validation and measurement of paths.
 	unlikeSettle = 3 * time.Second
-	// unlikeShare is the least goodput of both paths together, as a share of the better path's.
-	// Runs of the same path differ by a fifth with random losses. A tunnel that waits for the
-	// longer path has a tenth.
+	// unlikeShare is the minimum goodput of both paths together, as a fraction of the better path's
+	// goodput. With random losses, runs of the same path differ by a fifth. A tunnel that waits for
+	// the longer path would reach only a tenth.
 	unlikeShare = 0.75
-	// unlikeRounds are measured at most, and the bytes of all of them count. One round of a
-	// path with losses and jitter gives between 16 and 28 Mbit/s. So one round cannot judge a
-	// claim about means.
+	// unlikeRounds is the maximum number of rounds, whose bytes are added. One round on a path with
+	// losses and jitter gives between 16 and 28 Mbit/s, so a single round says little about the
+	// mean.
 	unlikeRounds = 4
 )
 
-// TestUnlikePaths: two paths together are never slower than the better one alone.
+// TestUnlikePaths tests that two paths together are never slower than the better path alone.
 func TestUnlikePaths(t *testing.T) {
 	long(t)
 	for _, p := range profiles {
@@ -104,12 +103,12 @@ func TestUnlikePaths(t *testing.T) {
 	}
 }
 
-// chosen reports whether a profile is to be measured.
+// chosen reports whether the flags select a profile.
 func chosen(profile string) bool {
 	return *unlike == "all" || strings.Contains(","+*unlike+",", ","+profile+",")
 }
 
-// over adds the goodput in bit/s of a flow over these paths to sum, with or without a tunnel.
+// over adds to sum the goodput in bit/s of a flow over these paths, with or without a tunnel.
 func over(t *testing.T, name string, sum *float64, through bool, paths ...linkemu.Impairment) {
 	t.Helper()
 	between(t, name, through, *unlikeAtOnce, paths, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {
@@ -122,8 +121,8 @@ func over(t *testing.T, name string, sum *float64, through bool, paths ...linkem
 	})
 }
 
-// between runs a test on two hosts joined by these paths, with or without a tunnel, beside
-// other tests or alone. The second host's address is to.
+// between runs a test on two hosts that are connected by these paths, with or without a tunnel. If
+// atOnce is set, other tests may run at the same time. The second host's address is `to`.
 func between(t *testing.T, name string, through, atOnce bool, paths []linkemu.Impairment, run func(t *testing.T, f *fabric.Fabric, to netip.Addr)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
@@ -142,8 +141,8 @@ func between(t *testing.T, name string, through, atOnce bool, paths []linkemu.Im
 	})
 }
 
-// ways puts the paths into the only cable of the fabric. A flow takes one of them by its ports,
-// the same in both directions.
+// ways emulates the paths in the only cable of the fabric. The ports of a flow select its path,
+// which is the same in both directions.
 func ways(t *testing.T, f *fabric.Fabric, paths []linkemu.Impairment) {
 	t.Helper()
 	var lines [2]*linkemu.Line

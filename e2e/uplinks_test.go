@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// secondUplink gives A(1) another cable to its leaf, eth1. It may get a default route, but the
-// routing table never prefers that one.
+// secondUplink gives A(1) another cable to its leaf, eth1. A default route by eth1 may exist, but
+// the routing table never prefers it.
 func secondUplink(t *testing.T, f *fabric.Fabric) {
 	t.Helper()
 	a := f.A(1)
@@ -42,7 +42,7 @@ func secondRoutes(t *testing.T, f *fabric.Fabric) {
 	}
 }
 
-// sentBytes is how many bytes have left A(1) by a device.
+// sentBytes returns the number of bytes that A(1) has sent by a device.
 func sentBytes(t *testing.T, f *fabric.Fabric, dev string) uint64 {
 	t.Helper()
 	out := command(t, f.A(1), "ip", "-s", "-j", "link", "show", dev)
@@ -55,8 +55,8 @@ func sentBytes(t *testing.T, f *fabric.Fabric, dev string) uint64 {
 	return v[0].Stats64.Tx.Bytes
 }
 
-// TestTwoUplinksWithoutRules has two interfaces in paths.local and no policy routing. Both
-// carry traffic, and the log names an interface without a route.
+// TestTwoUplinksWithoutRules uses two interfaces in paths.local without policy routing. Both
+// interfaces must carry traffic, and the log must name an interface without a route.
 func TestTwoUplinksWithoutRules(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("IPv6=%v", v6), func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestTwoUplinksWithoutRules(t *testing.T) {
 			must(t, a.Await(tunnel.Inner4(2)))
 			await(t, "a line that says that eth1 has no route", func() bool { return strings.Contains(a.Log(), "eth1 has no route to "+at.Addr().String()) })
 			secondRoutes(t, f)
-			// A new route is an event. Abandoned paths are tried again.
+			// A new route is an event that makes the daemon try abandoned paths again.
 			second := 0
 			await(t, "paths by eth1", func() bool { second = pathsFrom(t, a, "10.1.200.2", "fd00:1:0:200::2"); return second > 0 })
 			before := [2]uint64{sentBytes(t, f, "eth0"), sentBytes(t, f, "eth1")}
@@ -90,12 +90,12 @@ func TestTwoUplinksWithoutRules(t *testing.T) {
 	}
 }
 
-// inner is the addresses of node i.
+// inner returns the addresses of node i inside the tunnel.
 func inner(i int) []netip.Prefix {
 	return []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i), 32), netip.PrefixFrom(tunnel.Inner6(i), 128)}
 }
 
-// awaitMost bounds the wait of await. Events here take a second or two.
+// awaitMost bounds the waiting time of await. The events take a second or two.
 const awaitMost = 40 * time.Second
 
 func await(t *testing.T, what string, ok func() bool) {
@@ -115,7 +115,7 @@ func pathsFrom(t *testing.T, n *tunnel.Node, local ...string) int {
 	})
 }
 
-// pathsBy counts the paths in use by an interface, as `show` prints them.
+// pathsBy counts the paths in use by an interface, in the output of "srdtun show".
 func pathsBy(t *testing.T, n *tunnel.Node, name string) int {
 	t.Helper()
 	return pathsInUse(t, n, func(p pathStatus) bool { return p.Interface == name })

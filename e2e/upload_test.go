@@ -11,9 +11,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// TestUploadBesideDownload: one flow each way through the tunnel at the same time, over one
-// link. The received flow costs the sent one little: TCP's own acknowledgements, and the
-// tunnel's.
+// TestUploadBesideDownload sends a flow in each direction at the same time, through a tunnel over
+// one link. The received flow may reduce the sent flow only a little, by the acknowledgements of
+// TCP and of the tunnel.
 func TestUploadBesideDownload(t *testing.T) {
 	long(t)
 	const mbit, settle, lasts = 50, 4 * time.Second, 10 * time.Second
@@ -29,7 +29,7 @@ func TestUploadBesideDownload(t *testing.T) {
 				if runs[i], err = meter.Start(fl); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Second) // the upload begins beside a download that has filled its link
+				time.Sleep(time.Second) // the upload starts when the download has filled its link
 			}
 			for i, r := range runs {
 				must(t, r.Wait())

@@ -16,7 +16,7 @@ import (
 // inVXLAN is the address of node i (from 1) in the network on top of the tunnel.
 func inVXLAN(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 88, 0, byte(i)}) }
 
-// vxlan makes a VXLAN of both hosts on top of the tunnel. It has no outer checksums, as in
+// vxlan connects both hosts by a VXLAN over the tunnel. The VXLAN has no outer checksums, as in
 // container networks.
 func vxlan(t *testing.T, a, b *fabric.Host) {
 	t.Helper()
@@ -27,7 +27,7 @@ func vxlan(t *testing.T, a, b *fabric.Host) {
 	command(t, a, "ping", "-n", "-q", "-c1", "-W5", inVXLAN(2).String())
 }
 
-// tunnelFrames is how many super-frames of tunnels a node has read and written.
+// tunnelFrames returns the numbers of encapsulated super-frames that a node has read and written.
 func tunnelFrames(t *testing.T, n *tunnel.Node) (read, written uint64) {
 	t.Helper()
 	text, err := n.Show()
@@ -54,11 +54,12 @@ func tunnelFrames(t *testing.T, n *tunnel.Node) (read, written uint64) {
 	return st.Device.Read, st.Device.Written
 }
 
-// minVXLAN is the least goodput of TCP in VXLAN, as a share of plain TCP's. On a quiet machine
-// it is above nine tenths; packet by packet it was three tenths.
+// minVXLAN is the minimum goodput of TCP in VXLAN, as a fraction of plain TCP's goodput. On an idle
+// machine the fraction is above nine tenths. Without super-frames it was three tenths.
 const minVXLAN = 0.6
 
-// One TCP connection in VXLAN, and one without, in turns, on a cable without a limit.
+// The test measures a TCP connection with and without VXLAN, in turns, on a cable without a rate
+// limit.
 func TestVXLANIsFast(t *testing.T) {
 	long(t)
 	d := direct(t, fabric.DirectSpec{WireLike: true})
@@ -91,7 +92,7 @@ func TestVXLANIsFast(t *testing.T) {
 	}
 }
 
-// One TCP connection in VXLAN uses all paths, and goes on when one dies.
+// A TCP connection in VXLAN must use all paths, and continue when one path fails.
 func TestVXLANOverAllPaths(t *testing.T) {
 	f := network(t, links)
 	p := pair(t, f, tunnel.Config{})
@@ -105,10 +106,10 @@ func TestVXLANOverAllPaths(t *testing.T) {
 	tunnelFrames(t, p.A)
 }
 
-// lossOfOne is the loss of one flow, in packets of a thousand.
+// lossOfOne is the loss of one flow, in packets per thousand.
 const lossOfOne = 20
 
-// Sixteen connections in one VXLAN. Lost packets of one do not stop the others.
+// Sixteen connections share one VXLAN. Lost packets of one connection must not stall the others.
 func TestVXLANFlowsAreApart(t *testing.T) {
 	long(t)
 	f := network(t, links)

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// withdrawnSoon is the time after a change until nothing leaves for what was taken out.
+	// withdrawnSoon bounds the time after a change until no packet uses the removed address.
 	withdrawnSoon = 200 * time.Millisecond
-	// withdrawnLater is the time after which the peer, too, has given it up.
+	// withdrawnLater bounds the time after which the peer must not use the address either.
 	withdrawnLater = 3 * time.Second
-	// withdrawnProbes bounds the bytes of the peer's probes there in that time.
+	// withdrawnProbes bounds the bytes of the peer's probes to the address in that time.
 	withdrawnProbes = 100 << 10
 )
 
-// countAt counts the bytes of UDP of a host to and from an address, of its own or of the peer.
+// countAt counts a host's UDP bytes to and from an address, which is the host's or the peer's.
 func countAt(t *testing.T, h *fabric.Host, addr string) (sent, received func() uint64) {
 	t.Helper()
 	do(t, h, fmt.Sprintf(`nft 'table ip count {
@@ -43,8 +43,8 @@ func countAt(t *testing.T, h *fabric.Host, addr string) (sent, received func() u
 	return read("sent"), read("received")
 }
 
-// wantsNothingThere makes a change while traffic flows both ways. Then nothing may leave for an
-// address, the peer must give it up as well, and a stream of datagrams must go on.
+// wantsNothingThere makes a change while traffic flows in both directions. Afterwards, no packet
+// may use the address, the peer must stop using it, and a stream of datagrams must continue.
 func wantsNothingThere(t *testing.T, d *fabric.Direct, addr string, change func()) {
 	t.Helper()
 	sent, received := countAt(t, d.A, addr)
@@ -86,8 +86,9 @@ func wantsNothingThere(t *testing.T, d *fabric.Direct, addr string, change func(
 	}
 }
 
-// TestRemovedLocalCarriesNothing takes one of two addresses out of paths.local. At once nothing
-// leaves from it, though the peer names it as an endpoint, and nothing is lost.
+// TestRemovedLocalCarriesNothing removes one of two addresses from paths.local. From then on, no
+// packet may leave from this address, although the peer has it as an endpoint, and no datagram may
+// be lost.
 func TestRemovedLocalCarriesNothing(t *testing.T) {
 	for name, change := range map[string]func(*tunnel.Node) error{
 		"set": func(n *tunnel.Node) error { return n.Set("paths.local=10.1.1.1") },
@@ -108,8 +109,8 @@ func TestRemovedLocalCarriesNothing(t *testing.T) {
 	}
 }
 
-// TestRemovedEndpointCarriesNothing takes one of two endpoints out of a peer. At once nothing
-// leaves for it, and the peer does not go on with the paths that led there.
+// TestRemovedEndpointCarriesNothing removes one of a peer's two endpoints. From then on, no packet
+// may be sent to this endpoint, and the peer must abandon the paths of the endpoint.
 func TestRemovedEndpointCarriesNothing(t *testing.T) {
 	d, p := twoUplinks(t)
 	wantsNothingThere(t, d, "10.1.2.2", func() {
@@ -117,7 +118,7 @@ func TestRemovedEndpointCarriesNothing(t *testing.T) {
 	})
 }
 
-// reloaded has a node take its changed file over.
+// reloaded reloads the changed file of a node.
 func reloaded(n *tunnel.Node) error {
 	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
 		return err

@@ -10,14 +10,15 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// workerFlows flows share one of two queues in one run of 30,000.
+// workerFlows is the number of flows. The probability that all of them share one of the two queues
+// is 1/30,000.
 const workerFlows = 16
 
-// minWork is the least share of the work for each of two threads. The kernel assigns flows to
-// the device's queues by their hash, and that is seldom even.
+// minWork is the minimum share of the work for each of two threads. The kernel assigns flows to the
+// device's queues by a hash, which is seldom even.
 const minWork = 0.05
 
-// All threads carry the flows to one peer.
+// All threads must carry flows to a single peer.
 func TestTwoThreadsForOnePeer(t *testing.T) {
 	f := network(t, fabric.Spec{RateMbit: -1})
 	p := pair(t, f, tunnel.Config{Extra: "workers = 2\n"})

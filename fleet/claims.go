@@ -9,19 +9,19 @@ import (
 // claims holds the keys and prefixes of the members that the roster has admitted. No two admitted
 // members have the same key or overlapping prefixes. The zero value of claims is empty.
 type claims struct {
-	// The field ranges is sorted by address. No two prefixes overlap, so their first and their
-	// last addresses have the same order.
+	// The field ranges is sorted by address. No two prefixes overlap, so they have the same order
+	// by their first and by their last addresses.
 	ranges []claim
 	keys   map[Key]*member
 }
 
-// claim is a prefix with the member that has it.
+// claim is a prefix and the member to which it belongs.
 type claim struct {
 	prefix netip.Prefix
 	m      *member
 }
 
-// first returns the index of the first claim that ends at p or after it.
+// first returns the index of the first claim that does not end before p.
 func (c *claims) first(p netip.Prefix) int {
 	return sort.Search(len(c.ranges), func(i int) bool {
 		q := c.ranges[i].prefix
@@ -29,8 +29,8 @@ func (c *claims) first(p netip.Prefix) int {
 	})
 }
 
-// conflict returns an admitted member that has a key or prefix of m, and a text that describes
-// the conflict.
+// conflict returns an admitted member with which m shares its key or overlaps in a prefix, and a
+// description of the conflict.
 func (c *claims) conflict(m *member) (other *member, what string) {
 	for other, what := range c.conflicts(m) {
 		return other, what
@@ -38,8 +38,8 @@ func (c *claims) conflict(m *member) (other *member, what string) {
 	return nil, ""
 }
 
-// conflicts iterates over all admitted members that have a key or prefix of m. The iterator may
-// return a member several times.
+// conflicts iterates over all admitted members with which m shares its key or overlaps in a prefix.
+// The iterator may return a member several times.
 func (c *claims) conflicts(m *member) func(func(*member, string) bool) {
 	return func(yield func(*member, string) bool) {
 		if other := c.keys[m.rec.PublicKey]; other != nil && !yield(other, "its key") {

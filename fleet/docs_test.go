@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/internal/manualtest"
 )
 
-// The lists that docs/fleet.md shows are such lists, once keys are put in.
+// The lists in docs/fleet.md are valid once keys are inserted.
 func TestListsInDocument(t *testing.T) {
 	text, err := os.ReadFile("../docs/fleet.md")
 	must(t, err)
@@ -21,7 +21,7 @@ func TestListsInDocument(t *testing.T) {
 			continue
 		}
 		lists++
-		list, _, _ := strings.Cut(b.Text, "\n\n") // the command behind it is held elsewhere
+		list, _, _ := strings.Cut(b.Text, "\n\n") // another test checks the command after it
 		for _, k := range keys {
 			list = strings.Replace(list, " KEY ", " "+k+" ", 1)
 		}

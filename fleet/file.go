@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// recordMark begins the line of a member's file that contains the member's record. A later
-// process can check the record against its own policy while the store is unreachable.
+// recordMark begins the line of a member's file that contains the member's record. With this line a
+// later process can check the record against its own policy, even while the store is unreachable.
 const recordMark = "# record "
 
-// file returns the daemon's drop-in file for a member. Names, keys, addresses and prefixes need
-// no escapes in TOML. The record is one line of JSON, with line ends escaped.
+// file returns the daemon's drop-in file for a member. Names, keys, addresses and prefixes need no
+// escapes in TOML. The record is one line of JSON, in which line ends are escaped.
 func (m *member) file() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Written by the fleet's agent, which undoes changes.\n%s%d %s\n[[peer]]\n", recordMark, m.born, m.rec.Format())

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Grant is a right to membership, signed by the fleet's key. The signature allows a key to be a
+// Grant is a right to be a member, signed by the fleet's key. The signature allows a key to be a
 // member under a name, with the grant's prefixes and no others. A grant is not secret, because a
 // copy of it gives no further rights.
 type Grant struct {
@@ -18,7 +18,8 @@ type Grant struct {
 	Name       string
 	PublicKey  Key
 	AllowedIPs []netip.Prefix // sorted
-	// Within are the networks for the member's endpoints; an empty list allows any endpoint.
+	// Within has the networks that must contain the member's endpoints. An empty list allows any
+	// endpoint.
 	Within []netip.Prefix
 	// Issued is the time at which the member first received its right. A renewal keeps Issued,
 	// because the older of two rights to the same prefix wins.
@@ -31,10 +32,10 @@ type Grant struct {
 	Signature [ed25519.SignatureSize]byte
 }
 
-// stampLayout is the only valid spelling of a time, in UTC and with milliseconds.
+// stampLayout is the only valid format of a time, in UTC and with milliseconds.
 const stampLayout = "2006-01-02T15:04:05.000Z"
 
-// never is the spelling of a missing time.
+// never is the text for a missing time.
 const never = "never"
 
 func stamp(t time.Time) string {
@@ -52,9 +53,10 @@ func parseStamp(s string) (time.Time, error) {
 	return t, nil
 }
 
-// Text returns the text to sign: one line for each field of the grant, in a fixed order. No field
-// can contain a line end or a space, so two different grants never have the same text. The first
-// line of the text makes signatures for other purposes or versions invalid here.
+// Text returns the text that is signed. It has one line for each field of the grant, in a fixed
+// order. No field can contain a line end or a space, so two different grants never have the same
+// text. Because of the first line, a signature for another purpose or version is not valid for a
+// grant.
 //
 //	srdtun fleet grant v1
 //	fleet prod
@@ -80,7 +82,7 @@ func (g *Grant) Text() []byte {
 	return []byte(b.String())
 }
 
-// Sign sets the signature of g, after a check that g can be parsed.
+// Sign sets the signature of g, after it has checked that g can be parsed.
 func (g *Grant) Sign(key ed25519.PrivateKey) error {
 	g.Issued, g.Signed, g.Expires = g.Issued.UTC().Truncate(time.Millisecond), g.Signed.UTC().Truncate(time.Millisecond), g.Expires.UTC().Truncate(time.Millisecond)
 	g.Signature = [ed25519.SignatureSize]byte(ed25519.Sign(key, g.Text()))
@@ -122,8 +124,7 @@ func (g *Grant) wire() *wireGrant {
 	}
 }
 
-// grant checks every field of the JSON form, but not the signature. The policy later checks the
-// signature.
+// grant checks every field of the JSON form except the signature, which the policy checks later.
 func (w *wireGrant) grant() (*Grant, error) {
 	g := &Grant{Fleet: w.Fleet, Name: w.Name}
 	if w.Version != version {
@@ -155,7 +156,7 @@ func (w *wireGrant) grant() (*Grant, error) {
 	return g, nil
 }
 
-// ParseGrant parses a file from the command sign.
+// ParseGrant parses a file that the command sign has written.
 func ParseGrant(data []byte) (*Grant, error) {
 	var w wireGrant
 	if err := decode(data, &w); err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// MaxList bounds an operator's list in bytes; 4,096 members with long lines fit.
+// MaxList bounds the size of an operator's list in bytes. 4,096 members with long lines fit.
 const MaxList = 4 << 20
 
-// Allowed is a line of an allow list.
+// Allowed is one line of an allow list.
 type Allowed struct {
 	Name       string
 	PublicKey  Key
 	AllowedIPs []netip.Prefix
-	Within     []netip.Prefix // of endpoints; empty: anywhere
+	Within     []netip.Prefix // networks for endpoints; empty: any address
 	line       int
 }
 
@@ -31,9 +31,9 @@ type AllowList struct{ byName map[string]*Allowed }
 //
 //	NAME PUBLIC_KEY PREFIX[,PREFIX...] [within NETWORK[,NETWORK...]]
 //
-// A "-" stands for no prefix. ParseAllowList skips empty lines, and comments after '#'. Lines of
-// different members must not share keys or overlap in prefixes, because that would be the
-// operator's mistake.
+// A "-" stands for no prefix. ParseAllowList skips empty lines, and comments after '#'. Two members
+// must not have the same key or overlapping prefixes. ParseAllowList treats that as a mistake of
+// the operator, and returns an error.
 func ParseAllowList(data []byte) (*AllowList, error) {
 	l := &AllowList{byName: map[string]*Allowed{}}
 	var held claims
@@ -85,7 +85,7 @@ func parseAllowed(words []string) (a *Allowed, err error) {
 // ParsePrefixes parses a list of prefixes with commas between them.
 func ParsePrefixes(s string) ([]netip.Prefix, error) { return parsePrefixes(strings.Split(s, ",")) }
 
-// Find returns the list's line for a member, or nil.
+// Find returns the line of a member, or nil.
 func (l *AllowList) Find(name string) *Allowed {
 	if l == nil {
 		return nil
@@ -93,16 +93,16 @@ func (l *AllowList) Find(name string) *Allowed {
 	return l.byName[name]
 }
 
-// Claimed returns a record of a listed member with everything that its line allows.
+// Claimed returns a record that claims everything that the line allows.
 func (a *Allowed) Claimed(endpoints []netip.AddrPort) *Record {
 	return &Record{Name: a.Name, PublicKey: a.PublicKey, Endpoints: slices.Clone(endpoints), AllowedIPs: a.AllowedIPs}
 }
 
-// DenyList ends rights that an allow list or a grant gives. A DenyList denies a key for good, or
-// grants signed before a given time. The zero value of DenyList denies no member.
+// DenyList revokes rights from an allow list or a grant. It denies a key for ever, or denies grants
+// that were signed before a given time. The zero value of DenyList denies no member.
 type DenyList struct {
-	keys   map[Key]time.Time // grants signed before this count no more; zero: nothing does
-	before time.Time         // of all keys
+	keys   map[Key]time.Time // grants signed before this time are invalid; zero: the key is denied for ever
+	before time.Time         // the same for the grants of all keys
 }
 
 // ParseDenyList parses lines of these forms:
@@ -110,8 +110,8 @@ type DenyList struct {
 //	PUBLIC_KEY [before TIME]
 //	* before TIME
 //
-// A key without a time is denied for good. With a time or with '*', a line denies only grants
-// signed before the time.
+// A line without a time denies the key for ever. A line with a time denies only grants that were
+// signed before it, for that key or, with '*', for all keys.
 func ParseDenyList(data []byte) (*DenyList, error) {
 	l := &DenyList{keys: map[Key]time.Time{}}
 	err := eachLine(data, func(_ int, words []string) (err error) {
@@ -135,7 +135,7 @@ func ParseDenyList(data []byte) (*DenyList, error) {
 			return err
 		}
 		if old, dup := l.keys[k]; dup && (old.IsZero() || !before.IsZero() && before.Before(old)) {
-			return nil // the harsher of two lines counts
+			return nil // of two lines for a key, the stricter one applies
 		}
 		l.keys[k] = before
 		return nil
@@ -146,7 +146,8 @@ func ParseDenyList(data []byte) (*DenyList, error) {
 	return l, nil
 }
 
-// denies reports whether the list denies the key k for good, or the grant g, unless g is nil.
+// denies reports whether the list denies the key k for ever, or denies the grant g. If the member
+// has no grant, g is nil.
 func (l *DenyList) denies(k Key, g *Grant) bool {
 	if l == nil {
 		return false
@@ -161,8 +162,8 @@ func (l *DenyList) denies(k Key, g *Grant) bool {
 	return listed && g.Signed.Before(before) || g.Signed.Before(l.before)
 }
 
-// ParseFleetKeys parses the fleet's public keys, one on each line, in base64. While an operator
-// replaces the fleet's key, several keys are valid.
+// ParseFleetKeys parses the fleet's public keys, one on each line, in base64. Several keys are
+// valid while an operator replaces the fleet's key.
 func ParseFleetKeys(data []byte) (keys []ed25519.PublicKey, err error) {
 	err = eachLine(data, func(_ int, words []string) error {
 		if len(words) != 1 {
@@ -178,7 +179,7 @@ func ParseFleetKeys(data []byte) (keys []ed25519.PublicKey, err error) {
 	return keys, err
 }
 
-// eachLine calls the function do() with the words of each line that has any. If do() fails,
+// eachLine calls the function do() with the words of each line that is not empty. If do() fails,
 // eachLine adds the line's number to the error.
 func eachLine(data []byte, do func(n int, words []string) error) error {
 	if len(data) > MaxList {

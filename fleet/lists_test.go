@@ -37,8 +37,8 @@ func TestAllowList(t *testing.T) {
 	}
 }
 
-// A key has one spelling in lists, grants and records, even in signed ones. So a denied key
-// cannot come back in another one.
+// A key has only one valid spelling in lists, grants and records, even in signed ones. So a denied
+// key cannot return in another spelling.
 func TestOneSpellingOfAKey(t *testing.T) {
 	twin, above := keyOf(1), Key{}
 	twin[31] |= 0x80
@@ -72,10 +72,10 @@ func TestOneSpellingOfAKey(t *testing.T) {
 	}
 }
 
-// A key that gives the same secret to everyone is nobody's: not in an allow list, nor signed. A
-// deny list may have it.
+// A key of small order, with which every key exchange has the same result, is refused in allow
+// lists and in grants. A deny list may contain it.
 func TestKeysOfSmallOrder(t *testing.T) {
-	for _, k := range keytext.LowOrder[1:] { // zeros are no key at all
+	for _, k := range keytext.LowOrder[1:] { // a key of zeros counts as no key
 		bad := Key(k)
 		if _, err := ParseAllowList([]byte("a " + bad.String() + " -")); err == nil || !strings.Contains(err.Error(), "not a usable key") {
 			t.Errorf("allowed: %v, %v", bad, err)
@@ -134,7 +134,7 @@ func TestFleetKeys(t *testing.T) {
 	}
 }
 
-// TestDeniedGrants: the deny list stands above both ways in.
+// The deny list has precedence over the allow list and over grants.
 func TestDeniedGrants(t *testing.T) {
 	r := granted(t, "a", keyOf(1), 0, "10.80.0.1/32")
 	p := prod()

@@ -11,22 +11,22 @@ import (
 
 // Policy holds the operator's rules of membership. The zero value of Policy admits no member.
 type Policy struct {
-	Fleet string              // the name that grants must be for
-	Keys  []ed25519.PublicKey // that sign grants
+	Fleet string              // name of the fleet, which a grant must have
+	Keys  []ed25519.PublicKey // keys that sign grants
 	Allow *AllowList
 	Deny  *DenyList
 }
 
 // right is the right that a record has under the policy.
 type right struct {
-	listed  bool      // by the allow list: before all that are signed
-	order   int64     // the line, or when it was issued in milliseconds since 1970
+	listed  bool      // by the allow list; such a right is older than all grants
+	order   int64     // number of the line, or time of issue in milliseconds since 1970
 	expires time.Time // zero: never
 }
 
-// older compares the ages of two members' rights. The store provides the value born, so a user
-// with write access to the store can influence it. born therefore decides only between grants of
-// the same millisecond. Key and name decide last, so that two rights are never equal.
+// older compares the ages of two members' rights. The value of born is from the store, so a user
+// with write access to the store can influence it. So born decides only between grants of the same
+// millisecond. Key and name decide last, so that two rights are never equal.
 func (a *member) older(b *member) int {
 	switch {
 	case a.right.listed && !b.right.listed:
@@ -41,14 +41,14 @@ func (a *member) older(b *member) int {
 // errNoPolicy means that the member is neither on the allow list nor has a grant.
 var errNoPolicy = errors.New("neither the allow list nor a grant of the fleet's key admits it")
 
-// Judge returns nil if the policy admits the record at the time `now`, or the reason of the
-// refusal.
+// Judge returns nil if the policy admits the record at the time `now`, and otherwise the reason for
+// the refusal.
 func (p *Policy) Judge(r *Record, now time.Time) error {
 	_, err := p.judge(r, now)
 	return err
 }
 
-// judge returns the right of a record, or the reason of its refusal.
+// judge returns the right of a record, or the reason for its refusal.
 func (p *Policy) judge(r *Record, now time.Time) (right, error) {
 	if a := p.Allow.Find(r.Name); a != nil && a.PublicKey == r.PublicKey {
 		if p.Deny.denies(r.PublicKey, nil) {
@@ -73,7 +73,7 @@ func (p *Policy) judge(r *Record, now time.Time) (right, error) {
 	if err := bounds(r, g.AllowedIPs, g.Within); err != nil {
 		return right{}, err
 	}
-	// The signature comes last, because its check is the slowest.
+	// The signature is checked last, because this check is the slowest.
 	if !g.signedBy(p.Keys) {
 		return right{}, errors.New("its grant is not signed by the fleet's key")
 	}

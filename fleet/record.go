@@ -21,9 +21,9 @@ const MaxRecord = 16 << 10
 type Record struct {
 	Name       string
 	PublicKey  Key
-	Endpoints  []netip.AddrPort // none: the member begins all handshakes itself
+	Endpoints  []netip.AddrPort // empty: the member begins all handshakes itself
 	AllowedIPs []netip.Prefix   // sorted
-	Grant      *Grant           // nil: members go by their allow lists
+	Grant      *Grant           // nil: the allow lists of the other members decide
 }
 
 // wireRecord is the JSON form of a record.
@@ -36,8 +36,8 @@ type wireRecord struct {
 	Grant      *wireGrant `json:"grant,omitempty"`
 }
 
-// ParseRecord parses a record from arbitrary bytes. MaxRecord bounds the time for parsing. An
-// accepted record is well formed, but only the policy decides about membership.
+// ParseRecord parses a record from arbitrary bytes. Because of MaxRecord, the time for parsing is
+// bounded. An accepted record is well formed, but only the policy decides about membership.
 func ParseRecord(data []byte) (*Record, error) {
 	var w wireRecord
 	if err := decode(data, &w); err != nil {
@@ -66,8 +66,8 @@ func ParseRecord(data []byte) (*Record, error) {
 	return r, r.goesOutside()
 }
 
-// goesOutside refuses endpoints that lie within the member's own prefixes. Packets to an endpoint
-// within the member's prefixes would enter the tunnel again and again.
+// goesOutside returns an error if an endpoint is within the member's own prefixes. Outer packets to
+// such an endpoint would enter the tunnel in a loop.
 func (r *Record) goesOutside() error {
 	for _, e := range r.Endpoints {
 		if within(r.AllowedIPs, netip.PrefixFrom(e.Addr(), e.Addr().BitLen())) {
@@ -89,7 +89,7 @@ func (r *Record) Format() []byte {
 	return encode(w)
 }
 
-// same reports whether two records describe the same peer, and so give the same file.
+// same reports whether two records describe the same peer, so that their files are equal.
 func (r *Record) same(o *Record) bool { return bytes.Equal(r.Format(), o.Format()) }
 
 // decode parses a single JSON value, and refuses unknown keys and trailing text.
@@ -111,7 +111,7 @@ func decode(data []byte, v any) error {
 // maxShown bounds the length of foreign text in an error.
 const maxShown = 120
 
-// shown converts a text so that one log line can safely contain it.
+// shown converts a foreign text so that it can be part of a log line without harm.
 func shown(s string) string {
 	s = s[:min(len(s), maxShown)]
 	return string(bytes.Map(func(r rune) rune {
@@ -122,7 +122,7 @@ func shown(s string) string {
 	}, []byte(s)))
 }
 
-// The encoding cannot fail, because the types contain only text and numbers.
+// Encoding cannot fail, because the types contain only text and numbers.
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -131,7 +131,7 @@ func encode(v any) []byte {
 	return data
 }
 
-// Claimed returns a record of a grant's member with everything that the grant allows.
+// Claimed returns a record of the grant's member that claims everything that the grant allows.
 func (g *Grant) Claimed(endpoints []netip.AddrPort) *Record {
 	return &Record{Name: g.Name, PublicKey: g.PublicKey, Endpoints: slices.Clone(endpoints), AllowedIPs: g.AllowedIPs, Grant: g}
 }

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// fleetKey is the key of a fleet that exists in tests only.
+// fleetKey is the key of the tests' fleet.
 var fleetKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 
 var t0 = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -33,7 +33,7 @@ func prefixes(list ...string) (v []netip.Prefix) {
 
 func endpoint(s string) []netip.AddrPort { return []netip.AddrPort{netip.MustParseAddrPort(s)} }
 
-// granted returns a record with a grant for the fleet "prod" that was issued so long after t0.
+// granted returns a record with a grant for the fleet "prod", which was issued at t0 plus `issued`.
 func granted(t testing.TB, name string, key Key, issued time.Duration, allowed ...string) *Record {
 	t.Helper()
 	g := &Grant{Fleet: "prod", Name: name, PublicKey: key, AllowedIPs: prefixes(allowed...), Issued: t0.Add(issued), Signed: t0.Add(issued)}
@@ -45,7 +45,7 @@ func prod() Policy {
 	return Policy{Fleet: "prod", Keys: []ed25519.PublicKey{fleetKey.Public().(ed25519.PublicKey)}}
 }
 
-// corpus reads testdata/records: one record a file, good ones and bad.
+// corpus reads testdata/records. Each file has one record, valid or invalid.
 func corpus(t testing.TB) (names []string, data [][]byte) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/records/*")
@@ -60,8 +60,8 @@ func corpus(t testing.TB) (names []string, data [][]byte) {
 	return names, data
 }
 
-// TestRecordsOfTheCorpus compares the result of each file with a stored one, so every change of
-// the parser shows.
+// TestRecordsOfTheCorpus compares the result for each file with a stored one, so that every change
+// of the parser's behaviour is visible.
 func TestRecordsOfTheCorpus(t *testing.T) {
 	var b strings.Builder
 	names, data := corpus(t)
@@ -89,7 +89,7 @@ func TestRecordsOfTheCorpus(t *testing.T) {
 	}
 }
 
-// TestGrantText: the signed text must not change, because all signatures would be void.
+// The signed text of a grant must not change, because all signatures would become invalid.
 func TestGrantText(t *testing.T) {
 	g := &Grant{
 		Fleet: "prod", Name: "db1", PublicKey: keyOf(1), AllowedIPs: prefixes("10.80.0.1/32", "fd80::1/128"),
@@ -115,8 +115,8 @@ expires 2026-11-22T13:00:00.000Z
 	}
 }
 
-// FuzzRecord requires an error of one line for any bytes, or a record. The record must read
-// back as it was written, and the daemon must take its file for the same peer.
+// For any bytes, FuzzRecord expects an error of one line, or a record. The record must be the same
+// after formatting and parsing, and the daemon must read the same peer from its file.
 func FuzzRecord(f *testing.F) {
 	_, data := corpus(f)
 	for _, d := range data {

@@ -12,26 +12,27 @@ import (
 // MaxMembers bounds the number of members on a host, because the daemon accepts no more peers.
 const MaxMembers = 4096
 
-// Linger is how long a member stays after the removal or damage of its record. Within a second,
-// the member's host restores the record, and its peers stay connected. Linger does not apply to a
-// member that the policy refuses, which is removed at once.
+// Linger is how long a member remains a peer after its record was removed or damaged. In this time
+// the member's host restores the record, so its peers remain connected. If the policy refuses a
+// member, it is removed immediately.
 const Linger = time.Second
 
-// errFull means that the roster has MaxMembers members already.
+// errFull means that the roster already has MaxMembers members.
 var errFull = fmt.Errorf("there are %d members already", MaxMembers)
 
 // Entry is a name in the store with its value.
 type Entry struct {
 	Name  string
 	Value []byte // borrowed until the call returns
-	// Born orders entries by their creation in the store, such as etcd's create revision.
+	// Born orders entries by the time of their creation in the store. For instance, it is etcd's
+	// create revision.
 	Born uint64
 }
 
 // Change is a file that the agent must write or remove.
 type Change struct {
 	Name string
-	File []byte // nil: remove it
+	File []byte // nil: remove the file
 }
 
 // member is a stored entry that the policy admits.
@@ -39,17 +40,20 @@ type member struct {
 	rec   *Record
 	right right
 	born  uint64
-	// waits means that an older member has the same key or an overlapping prefix.
+	// waits means that the member is not admitted, because an older member has the same key or an
+	// overlapping prefix.
 	waits bool
-	// absent is the time since which the store is known to lack the record.
+	// absent means that the store is known to lack the record. The field since has the time at
+	// which this became known.
 	absent bool
 	since  time.Time
-	seen   uint64 // the listing that had it last
-	// inner has a bit for each endpoint that would lead into the tunnel and is left out.
+	seen   uint64 // number of the last listing that contained it
+	// inner has a bit for each endpoint that is left out because packets to it would enter the
+	// tunnel.
 	inner uint16
 }
 
-const _ = uint16(1) << (MaxEndpoints - 1) // there is a bit for each
+const _ = uint16(1) << (MaxEndpoints - 1) // there is a bit for each endpoint
 
 // Roster is the state machine that converts the fleet's records into drop-in files. A Roster must
 // not be used concurrently.
@@ -59,25 +63,25 @@ type Roster struct {
 	grace  time.Duration
 
 	members map[string]*member
-	waiting map[string]*member // the waiting ones of members
-	held    claims             // of the others
+	waiting map[string]*member // the members that wait for admission
+	held    claims             // keys and prefixes of the admitted members
 	dirty   map[string]bool    // names of files that may have to change
-	listing uint64             // counts them
+	listing uint64             // number of the current listing
 
 	// down means that the store is unreachable, so no member is known to have left.
 	down bool
-	// Before the time in the field calm, no member counts as absent. Other members must also
+	// calm is the time before which no absent member is removed, because other members must also
 	// reconnect to the store before they can renew their records.
 	calm time.Time
 
-	now     time.Time // of the last call that had one
+	now     time.Time // time argument of the last call that had one
 	told    telling
 	refused uint64
 }
 
-// NewRoster returns a Roster without any entries. The argument `own` is this host's public key,
-// or zero if the host is no member. Members without a record stay for the time `grace` after the
-// store is reachable again.
+// NewRoster returns a Roster without any entries. The argument `own` is this host's public key, or
+// zero if the host is not a member. After the store is reachable again, members without a record
+// remain peers for the time `grace`.
 func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
 	return &Roster{
 		policy: p, own: own, grace: grace, down: true,
@@ -85,22 +89,22 @@ func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
 	}
 }
 
-// Restore adds an entry from a file that an earlier process wrote. While the store is
-// unreachable, nobody can tell whether the restored member has left.
+// Restore adds an entry from a file that an earlier process wrote. While the store is unreachable,
+// it is unknown whether the member has left, so it remains.
 func (r *Roster) Restore(e Entry, now time.Time) {
 	r.Put(e, now)
 	if m := r.members[e.Name]; m != nil {
 		m.absent, m.since = true, now
 	} else {
-		r.dirty[e.Name] = true // the file goes
+		r.dirty[e.Name] = true // the file is removed
 	}
 }
 
-// Lost tells the Roster that the store is unreachable. While the store is unreachable, all
-// members stay.
+// Lost notifies the Roster that the store is unreachable. While the store is unreachable, all
+// members remain peers.
 func (r *Roster) Lost() { r.down = true }
 
-// Found tells the Roster that the store is reachable again.
+// Found notifies the Roster that the store is reachable again.
 func (r *Roster) Found(now time.Time) {
 	if r.down {
 		r.down, r.calm = false, now.Add(r.grace)
@@ -126,7 +130,7 @@ func (r *Roster) Put(e Entry, now time.Time) {
 	old := r.members[e.Name]
 	rec, err := read(e)
 	if err == nil && old != nil && old.born == e.Born && old.rec.same(rec) {
-		old.absent, old.seen = false, r.listing // it was judged before
+		old.absent, old.seen = false, r.listing // the same record was judged before
 		return
 	}
 	m := &member{rec: rec, born: e.Born, seen: r.listing}
@@ -158,7 +162,7 @@ func read(e Entry) (*Record, error) {
 	return rec, err
 }
 
-// Delete tells the Roster that the store no longer has an entry of this name.
+// Delete notifies the Roster that the store no longer has an entry of this name.
 func (r *Roster) Delete(name string, now time.Time) {
 	r.told.forget(name)
 	if m := r.members[name]; m != nil && !m.absent {
@@ -167,7 +171,7 @@ func (r *Roster) Delete(name string, now time.Time) {
 }
 
 // SetPolicy replaces the policy, and checks all members against it. The Roster does not store
-// refused records, so only the next listing can admit them.
+// refused records, so it can admit them only at the next listing.
 func (r *Roster) SetPolicy(p Policy, now time.Time) {
 	r.policy, r.held = p, claims{}
 	for _, name := range sorted(r.members) {
@@ -248,8 +252,8 @@ func (r *Roster) drop(name string) {
 	r.dirty[name] = true
 }
 
-// settle admits waiting members from the oldest to the youngest, unless they conflict with an
-// older member. An admitted member that conflicts with an older one must wait again.
+// settle admits waiting members in the order of their age, oldest first, unless they conflict with
+// an older admitted member. If an admitted member conflicts with an older one, it must wait again.
 func (r *Roster) settle(now time.Time) {
 	r.now = now
 	queue := slices.SortedFunc(maps.Values(r.waiting), (*member).older)
@@ -273,8 +277,8 @@ func (r *Roster) settle(now time.Time) {
 	}
 }
 
-// room returns the younger members that must wait so that m can be admitted, or false if m must
-// wait.
+// room returns the admitted, younger members that must wait so that m can be admitted. If m itself
+// must wait, the result `ok` is false.
 func (r *Roster) room(m *member, now time.Time) (younger []*member, ok bool) {
 	for other, what := range r.held.conflicts(m) {
 		if other.older(m) < 0 {
@@ -310,9 +314,10 @@ func (r *Roster) Changes() []Change {
 	return v
 }
 
-// leaveOutInner finds endpoints that lie within the prefixes of another member. Packets to an
-// inner endpoint enter the tunnel to another member, and its outer packets may enter the first
-// tunnel. The kernel delivers packets to this host's own prefixes without the tunnel.
+// leaveOutInner finds endpoints that are within the prefixes of another member. Packets to such an
+// endpoint would enter the tunnel to that member, whose outer packets may in turn enter the tunnel
+// to the first. Prefixes of this host are an exception, because the kernel delivers packets to them
+// without the tunnel.
 func (r *Roster) leaveOutInner() {
 	for _, name := range sorted(r.members) {
 		m := r.members[name]
@@ -349,8 +354,8 @@ func (m *member) outer() (v []netip.AddrPort) {
 // Standing is the state of a member on this host.
 type Standing struct {
 	Name    string
-	Record  *Record // nil: refused, and not kept
-	Refused string  // why it is no peer; "": it is one
+	Record  *Record // nil: the record was refused and not stored
+	Refused string  // why it is not a peer; "": it is a peer
 }
 
 // Standings lists all members by name, including refused ones whose refusal is still stored.

@@ -14,7 +14,7 @@ import (
 
 const testGrace = 8 * time.Second
 
-// script is a roster, and the files that it wants.
+// script has a roster, and the files that the roster has requested.
 type script struct {
 	t     testing.TB
 	r     *Roster
@@ -50,13 +50,14 @@ func (s *script) put(r *Record, born uint64) {
 	s.take()
 }
 
-// gone lets a name leave; members that waited for it wait no more.
+// gone removes a name, and waits until the member has left. Members that waited because of it are
+// then admitted.
 func (s *script) gone(name string) {
 	s.r.Delete(name, s.now)
 	s.after(Linger)
 }
 
-// TestRecordIsPutBack: a record that is removed or spoilt, and put back in time, is not missed.
+// If a record is removed or damaged and restored in time, its member remains a peer.
 func TestRecordIsPutBack(t *testing.T) {
 	s := newScript(t, prod())
 	a := granted(t, "a", keyOf(1), 0, "10.80.0.1/32")
@@ -109,8 +110,8 @@ func TestMembersComeAndGo(t *testing.T) {
 	s.want("b")
 }
 
-// TestStolenPassword plays an attacker who may write to the discovery. He has a grant of his
-// own, but not the fleet's key.
+// TestStolenPassword imitates an attacker who can write to the store. The attacker has a valid
+// grant, but not the fleet's key.
 func TestStolenPassword(t *testing.T) {
 	s := newScript(t, prod())
 	victim, thief := granted(t, "victim", keyOf(1), time.Hour, "10.80.0.1/32"), granted(t, "thief", keyOf(2), time.Hour, "10.80.0.2/32")
@@ -162,9 +163,9 @@ func TestStolenPassword(t *testing.T) {
 	s.want("victim")
 }
 
-// TestOlderRightIsNotForged: by the operator's mistake two members have grants for overlapping
-// prefixes. The later one deletes the older one's record, so the discovery sees it come first.
-// The older one gets its prefix again as soon as it is back.
+// By the operator's mistake, two members have grants for overlapping prefixes. The member with the
+// later grant deletes the record of the other one, so that its own record is the older one in the
+// store. The member with the older grant gets its prefix back as soon as its record is restored.
 func TestOlderRightIsNotForged(t *testing.T) {
 	s := newScript(t, prod())
 	older, later := granted(t, "older", keyOf(1), 0, "10.80.0.0/24"), granted(t, "later", keyOf(2), time.Hour, "10.80.0.7/32")
@@ -192,15 +193,15 @@ func TestOneKeyTwoNames(t *testing.T) {
 	s.wantNotice("a is refused: b claims its key")
 }
 
-// TestOutage: no member leaves while the discovery is down. Afterwards they stay as long as
-// others need to find it. A member that has left by then is gone.
+// While the store is unreachable, no member is removed. Afterwards members remain for the time that
+// others need to reconnect. A member whose record is then still missing is removed.
 func TestOutage(t *testing.T) {
 	s := newScript(t, prod())
 	a, b := granted(t, "a", keyOf(1), 0, "10.80.0.1/32"), granted(t, "b", keyOf(2), 0, "10.80.0.2/32")
 	s.put(a, 1)
 	s.put(b, 2)
 	s.r.Lost()
-	s.gone("a") // news from before that come late
+	s.gone("a") // a delayed event from before the outage
 	s.after(time.Hour)
 	s.want("a", "b")
 	s.r.Found(s.now)
@@ -219,13 +220,13 @@ func TestOutage(t *testing.T) {
 	s.r.Found(s.now)
 	s.r.Delete("b", s.now)
 	s.after(testGrace - 1)
-	s.put(b, 7) // it came back in time
+	s.put(b, 7) // the record is restored in time
 	s.after(testGrace)
 	s.want("b")
 }
 
-// TestRestart: the files of an earlier process stay until the discovery says otherwise. Members
-// that the policy no longer admits go.
+// The files of an earlier process remain until the store shows that a member has left. Members that
+// the policy no longer admits are removed.
 func TestRestart(t *testing.T) {
 	s := newScript(t, prod())
 	for i, name := range []string{"a", "b", "c"} {
@@ -289,12 +290,13 @@ func TestGrantExpires(t *testing.T) {
 		t.Errorf("deadline %v", s.r.Deadline())
 	}
 	s.r.Lost()
-	s.after(time.Minute) // also without a discovery
+	s.after(time.Minute) // even if the store is unreachable
 	s.want()
 	s.wantNotice("expired")
 }
 
-// A clock that was far ahead for a while has ended grants. The next listing brings the members back.
+// While the clock was far ahead, grants expired. After it is set back, the next listing restores
+// the members.
 func TestClockAheadForAWhile(t *testing.T) {
 	s := newScript(t, prod())
 	g := granted(t, "a", keyOf(1), 0, "10.80.0.1/32").Grant
@@ -304,7 +306,7 @@ func TestClockAheadForAWhile(t *testing.T) {
 	s.want("a")
 	s.after(10 * 365 * 24 * time.Hour)
 	s.want()
-	s.put(g.Claimed(nil), 1) // still ahead
+	s.put(g.Claimed(nil), 1) // the clock is still ahead
 	s.want()
 	s.after(-10 * 365 * 24 * time.Hour)
 	s.put(g.Claimed(nil), 1)
@@ -319,8 +321,7 @@ func TestOwnRecordIsNoPeer(t *testing.T) {
 	s.wantNotice("me is refused: other claims 10.80.0.0/24", "this is the record of this host")
 }
 
-// TestRefusalsAreRationed: repeated nonsense fills no log and no memory, and all of it is
-// counted.
+// Repeated invalid records fill neither the log nor the memory. All of them are counted.
 func TestRefusalsAreRationed(t *testing.T) {
 	s := newScript(t, prod())
 	const n = 3 * maxSaid
@@ -338,8 +339,8 @@ func TestRefusalsAreRationed(t *testing.T) {
 	s.wantNotice("last is refused", fmt.Sprintf("%d refusals that were not logged", n-noticeBurst))
 }
 
-// twin starts from nothing and admits members in the order of age, unless they overlap an
-// admitted one.
+// twin is a slow model of the Roster's admission. It begins with no admitted member, and admits
+// members in the order of age, unless they overlap an admitted one.
 func twin(members map[string]*member) (names []string) {
 	var in []*member
 next:
@@ -361,8 +362,8 @@ next:
 	return names
 }
 
-// TestRosterIsItsTwin plays members of few keys, prefixes and ages in any order. The grants are
-// not signed, because the test is only about precedence.
+// TestRosterIsItsTwin adds and removes members in random order, with few different keys, prefixes
+// and ages. The grants are not signed, because the test is only about precedence.
 func TestRosterIsItsTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := NewRoster(Policy{}, Key{}, 0)
@@ -411,7 +412,7 @@ func TestRosterIsItsTwin(t *testing.T) {
 	})
 }
 
-// BenchmarkChange is one member of a thousand that moves.
+// BenchmarkChange measures a change of the endpoint of one member among a thousand.
 func BenchmarkChange(b *testing.B) {
 	s := newScript(b, prod())
 	var all []*Record
@@ -428,8 +429,8 @@ func BenchmarkChange(b *testing.B) {
 	}
 }
 
-// TestEndpointInsideAnothersPrefix: an endpoint within another member's prefix is left out. On
-// the host with that prefix it stays.
+// An endpoint within another member's prefix is left out. On the host that has this prefix, it is
+// kept.
 func TestEndpointInsideAnothersPrefix(t *testing.T) {
 	inside, outside := netip.MustParseAddrPort("192.168.5.7:51820"), netip.MustParseAddrPort("192.0.2.7:51820")
 	a := granted(t, "a", keyOf(1), 0, "10.80.0.1/32").Grant

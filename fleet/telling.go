@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A user with write access to the store can cause any number of refusals. The rate of log lines
-// about refusals is therefore limited, and suppressed lines are counted.
+// A user with write access to the store can cause any number of refusals. So the rate of log lines
+// about refusals is limited, and suppressed lines are counted.
 const (
-	// noticeBurst is the number of lines without a pause, for example when a new list lacks many
-	// members.
+	// noticeBurst is the number of lines that are allowed in one burst, for example when a new list
+	// lacks many members.
 	noticeBurst = 32
 	// noticeEvery is the interval after which one more line is allowed.
 	noticeEvery = 2 * time.Second
@@ -20,11 +20,11 @@ const (
 // telling limits and stores the log lines about refused records. The zero value of telling is
 // ready to use.
 type telling struct {
-	said    map[string]string // by name: why it was refused last
+	said    map[string]string // last logged reason of the refusal, by name
 	notices []string
-	spent   int       // lines of the burst
-	at      time.Time // when one of them was given back last
-	silent  uint64    // refusals since the last line that got none
+	spent   int       // number of used lines of the burst
+	at      time.Time // time at which a line was last allowed again
+	silent  uint64    // number of refusals without a line since the last line
 }
 
 // refuse records the reason why a record was refused. The log shows the same reason for the same
@@ -44,7 +44,7 @@ func (t *telling) refuse(name string, why error, now time.Time) {
 	t.say(fmt.Sprintf("%s is refused: %s", name, text), now)
 }
 
-// say adds a line to the log, unless the rate limit is reached.
+// say adds a line to the log if the rate limit allows it.
 func (t *telling) say(line string, now time.Time) {
 	if n := int(now.Sub(t.at) / noticeEvery); n > 0 {
 		t.spent, t.at = max(0, t.spent-n), now
@@ -61,7 +61,7 @@ func (t *telling) say(line string, now time.Time) {
 	t.notices = append(t.notices, line)
 }
 
-// forget deletes the last line about a name whose record is valid again or gone.
+// forget deletes the stored reason for a name whose record is now valid or gone.
 func (t *telling) forget(name string) { delete(t.said, shown(name)) }
 
 // Notices returns the log lines since the last call.

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// maxName is the maximum length of a name in bytes: one DNS label, as for the daemon's peers.
+	// maxName is the maximum length of a name in bytes. It is the length of a DNS label, as for the
+	// names of the daemon's peers.
 	maxName = 63
 	// MaxPrefixes bounds the number of a member's allowed IPs, and of the networks for its
 	// endpoints. Each allowed IP becomes a route on every other member.
@@ -25,8 +26,8 @@ const (
 // Key is an X25519 public key (RFC 7748).
 type Key [32]byte
 
-// ParseKey parses a key of a member. A key exchange with the key must have a secret result, as
-// the daemon demands of its peers.
+// ParseKey parses a key of a member. Like the daemon, it refuses a key with which the result of a
+// key exchange is not secret.
 func ParseKey(s string) (Key, error) {
 	k, err := parseDenied(s)
 	if err == nil && !keytext.Usable(k) {
@@ -35,8 +36,8 @@ func ParseKey(s string) (Key, error) {
 	return k, err
 }
 
-// parseDenied parses a key, and accepts only one spelling of each key. A second spelling would
-// let a denied key return.
+// parseDenied parses a key, and accepts only one spelling of each key. Otherwise a denied key could
+// return in another spelling.
 func parseDenied(s string) (Key, error) {
 	raw, err := keytext.ParsePublic(s)
 	if err == nil && raw == (Key{}) {
@@ -52,8 +53,8 @@ func parseDenied(s string) (Key, error) {
 func (k Key) String() string { return keytext.Format(k) }
 
 // CheckName accepts a name of 1 to 63 characters a-z, 0-9, '-', '.' and '_' that begins with a
-// letter or digit. The name becomes part of a file name, of a key in etcd, and of log lines. A
-// name cannot be mistaken for an address, a prefix or a key.
+// letter or digit. The name becomes part of a file name, of a key in etcd, and of log lines.
+// CheckName refuses names that can be mistaken for an address, a prefix or a key.
 func CheckName(s string) error {
 	if s == "" || len(s) > maxName {
 		return fmt.Errorf("a name has 1 to %d bytes, not %d", maxName, len(s))

@@ -6,7 +6,8 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// A name that looks like other words for a peer is not signed, and not read.
+// A name that could be mistaken for an address, a prefix or a key is refused, both for signing and
+// in a record.
 func TestNamesLookLikeNothingElse(t *testing.T) {
 	for _, bad := range []string{"10.80.0.2", "0.0.0.0", "abcdefghijklmnopqrstuvwxyz0123456789abcdefg"} {
 		if CheckName(bad) == nil {
@@ -17,7 +18,7 @@ func TestNamesLookLikeNothingElse(t *testing.T) {
 		if err := CheckName(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
-		// The daemon has to take each of them from an agent's file.
+		// The daemon must accept each of these names in an agent's file.
 		if err := peerid.CheckGuest(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}

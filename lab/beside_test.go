@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// kernelShares reads what "bench plaintcp" has recorded: the tunnel's goodput beside plain TCP
-// as a part of both, of each run, without the first values.
+// kernelShares reads the records of "bench plaintcp". For each run it returns the share of the
+// tunnel in the sum of its own goodput and that of plain TCP. The first `skip` values are left out.
 func kernelShares(t *testing.T, name string, skip int) (v []float64) {
 	text, err := os.ReadFile("testdata/beside.txt")
 	must(t, err)
@@ -35,8 +35,8 @@ func kernelShares(t *testing.T, name string, skip int) (v []float64) {
 	return v
 }
 
-// The simulator tells the share that a tunnel between daemons has beside the kernel's CUBIC,
-// within a quarter, in the mean of all starts and seeds.
+// The simulator predicts the share of a tunnel between daemons that competes with the kernel's
+// CUBIC. Averaged over all starts and seeds, the error is at most a quarter.
 func TestSharesAsBesideTheKernel(t *testing.T) {
 	mean := func(v []float64) (m float64) {
 		for _, x := range v {

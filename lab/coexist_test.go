@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// goodput returns the total goodput of a group in Mbit/s without the first samples, and its
+// goodput returns the total goodput of a group in Mbit/s, without the first `skip` samples, and its
 // number of flows.
 func goodput(r *lab.Result, group string, skip int) (mbit float64, flows int) {
 	samples := r.Samples[skip:]
@@ -26,7 +26,7 @@ func goodput(r *lab.Result, group string, skip int) (mbit float64, flows int) {
 	return mbit, flows
 }
 
-// between loads a plan, and the model of its hosts.
+// between loads a plan and a host model.
 func between(t *testing.T, plan, hosts string) (*lab.Plan, *lab.HostModel) {
 	t.Helper()
 	p, err := lab.Load(plan, os.ReadFile)
@@ -36,9 +36,9 @@ func between(t *testing.T, plan, hosts string) (*lab.Plan, *lab.HostModel) {
 	return p, host
 }
 
-// Beside plain TCP on one link, either side has 0.5 to 2 times its share by flows. If TCP
-// uses two of four links, the tunnel has nearly all the free capacity. Alone its queue is
-// short.
+// If a tunnel and plain TCP compete on one link, each has 0.5 to 2 times its fair share, which is
+// proportional to its number of flows. If TCP uses two of four links, the tunnel gets nearly all
+// the free capacity. If the tunnel is alone, its queue is short.
 func TestTunnelBesidePlainTCP(t *testing.T) {
 	for _, name := range []string{"ideal", "daemon"} {
 		p, host := between(t, "plans/coexist.toml", name)
@@ -59,8 +59,9 @@ func deep(t *testing.T, name string, limit time.Duration) (*lab.Plan, *lab.Case,
 	return p, &p.Cases[i], r
 }
 
-// In buffers so deep that others never let them run empty, either side has its share too,
-// and keeps it. The least round trip of some minutes does not count as one without a queue.
+// The buffers are so deep that the competing flows never let them become empty. Each side gets its
+// fair share and keeps it. The tunnel must not take the least round trip of some minutes for the
+// round trip without a queue.
 func TestTunnelInDeepBuffers(t *testing.T) {
 	for _, name := range []string{"1 beside 1", "4 beside 4", "1 beside 4", "4 beside 1"} {
 		_, c, r := deep(t, name, 75*time.Second)
@@ -74,10 +75,11 @@ func TestTunnelInDeepBuffers(t *testing.T) {
 	}
 }
 
-// A buffer far shorter than the target queue overflows. Its losses beside others do not
-// count as loss by chance: a sender that believes so sends 30 times the link's rate.
+// A buffer far shorter than the target queue overflows. When other flows compete, the tunnel must
+// not take these losses for random losses. A sender that did so would send at 30 times the link's
+// rate.
 func TestTunnelInShortBuffers(t *testing.T) {
-	const most = 0.4 // share of lost packets, with ten packets of buffer for eight flows
+	const most = 0.4 // largest share of lost packets; eight flows have ten packets of buffer
 	p, host := between(t, "plans/coexist-short.toml", "daemon")
 	for i := range p.Cases {
 		r, err := lab.Run(p, &p.Cases[i], host, 1, nil)
@@ -94,12 +96,12 @@ func TestTunnelInShortBuffers(t *testing.T) {
 	}
 }
 
-// Behind a policer no queue builds up at any rate. Each side has at least 0.4 times its
-// share, and its drops are bounded.
+// Behind a policer no queue builds up at any rate. Each side gets at least `least` times its fair
+// share, and the share of dropped packets is bounded.
 func TestTunnelBehindAPolicer(t *testing.T) {
 	const (
-		least = 0.3 // times the fair share: docs/limits.md
-		most  = 0.1 // of the packets, of both directions, are lost
+		least = 0.3 // smallest ratio to the fair share; see docs/limits.md
+		most  = 0.1 // largest share of lost packets, both directions together
 	)
 	p, host := between(t, "plans/coexist-policed.toml", "daemon")
 	for _, c := range p.Cases {
@@ -109,7 +111,7 @@ func TestTunnelBehindAPolicer(t *testing.T) {
 				rate := c.Uplinks[0].Police
 				var tunnel, plain, fair, sent, lost float64
 				seeds := p.Seeds[:1]
-				if rate < 100 { // few packets in a round trip, so seeds differ
+				if rate < 100 { // few packets in a round trip, so the seeds differ much
 					seeds = p.Seeds
 				}
 				for _, seed := range seeds {
@@ -135,8 +137,8 @@ func TestTunnelBehindAPolicer(t *testing.T) {
 	}
 }
 
-// With 5 ms of buffer, about the target queue, both sides answer losses as plain TCP does.
-// Either has a seventh at least, in the mean of three seeds.
+// With a buffer of 5 ms, about the target queue, the tunnel reacts to losses as plain TCP does. In
+// the mean of three seeds, each side gets at least a seventh of the capacity.
 func TestTunnelSharesAShortBuffer(t *testing.T) {
 	p, host := between(t, "plans/coexist-short.toml", "daemon")
 	p.Network.Queue = 64_000
@@ -154,9 +156,9 @@ func TestTunnelSharesAShortBuffer(t *testing.T) {
 	}
 }
 
-// Other flows fill a buffer of 2.5 ms. Its drops become known after the queue has gone. They
-// are no loss by chance: four flows beside four have an eighth at least, in the mean of
-// three seeds.
+// Other flows fill a buffer of 2.5 ms. The tunnel detects the drops when the queue is already gone.
+// It must not take them for random losses. In the mean of three seeds, each of two groups of four
+// flows gets at least an eighth of the capacity.
 func TestOverflowToldOfLaterIsNoChance(t *testing.T) {
 	p, host := between(t, "plans/coexist-short.toml", "daemon")
 	p.Network.Queue, p.Limit = 32_000, lab.Duration{Duration: 20 * time.Second}
@@ -177,9 +179,9 @@ func TestOverflowToldOfLaterIsNoChance(t *testing.T) {
 	}
 }
 
-// The route of a lone flow becomes longer. The flow keeps at least a quarter of the link all
-// the time, and soon has all of it. If one of four routes does, it keeps the other three,
-// and soon has all four.
+// If the route of a single flow becomes longer, the flow always keeps at least a quarter of the
+// link, and soon fills it again. If one of four routes becomes longer, the flow continues to use
+// the other three, and soon uses all four.
 func TestTunnelOnALongerRoute(t *testing.T) {
 	for name, want := range map[string]struct{ always, soon float64 }{
 		"20 ms longer":             {25, 75},

@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// With a cable out of service every host still reaches every other, on every port. Nothing
-// uses the cable. Either another one leads to the same spine (conga64), or all leaves avoid
-// that spine (letflow384).
+// If a cable is out of service, every host still reaches every other host with every port, and no
+// packet uses the cable. Either another cable leads to the same spine (conga64), or all leaves
+// avoid that spine (letflow384).
 func TestCut(t *testing.T) {
 	for _, name := range []string{"conga64.topo", "letflow384.topo", "letflow48.topo"} {
 		n := NewNetwork(net.NewEngine(1, nil), topology(t, name), Ports{Queue: 1 << 20})
@@ -68,8 +68,8 @@ granularity = "1us"
 policy = "%s"
 `
 
-// TCP goes through a tunnel with any policy, and all flows end. On an empty network a lone
-// flow loses nothing and is little slower than without a tunnel.
+// TCP flows in a tunnel complete with any policy. On an empty network, a single flow loses no
+// packets, and is little slower than without a tunnel.
 func TestTunnel(t *testing.T) {
 	for _, policy := range []string{"spray", "conga", "letflow"} {
 		text := head + network + fmt.Sprintf(tunnels, policy) + strings.Replace(lone, `"srd"`, `"tunnel"`, 1)
@@ -84,12 +84,13 @@ func TestTunnel(t *testing.T) {
 	}
 }
 
-// A receiver reads the loads that links write into packets. This changes the choices of
+// A receiver reads the loads that links write into packets. They affect the choices of the policy
 // conga, and nothing else.
 func TestTell(t *testing.T) {
 	text := head + network + strings.Replace(fmt.Sprintf(tunnels, "conga"), `"tunnel"`, `"srd"`, 1) +
 		strings.Replace(lone, `"srd"`, `"tunnel"`, 1) + "count = 8\nevery = \"20us\"\n" +
-		// Others load links, and the first flows' acknowledgements tell nothing of them.
+		// These flows load some links. The acknowledgements of the first flows carry no information
+		// about that load.
 		"[[case.flow]]\nsrc = 2\ndst = 18\nsize = 1_000_000\ncount = 8\nevery = \"20us\"\ntransport = \"tunnel\"\n"
 	plain, told := one(t, text), one(t, strings.Replace(text, "queue = 400_000", "queue = 400_000\ntell = true", 1))
 	if plain.Hash == told.Hash {

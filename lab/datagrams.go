@@ -10,23 +10,23 @@ import (
 )
 
 // Datagrams is a transport that carries inner UDP flows in a tunnel. Each flow sends datagrams of
-// one size at a constant rate, without repairs or congestion control. The datagrams' delays and
-// order of arrival therefore show the effect of the tunnel. Flows of the group Bulk are TCP
-// connections in the same tunnel.
+// one size at a constant rate, without retransmissions or congestion control. So the delays of the
+// datagrams, and the order in which they arrive, show the effect of the tunnel. Flows of the group
+// Bulk are TCP connections in the same tunnel.
 type Datagrams struct {
 	*Tunnel
 	cfg   DatagramConfig
-	stats [2]DatagramStats // before and from Split
+	stats [2]DatagramStats // of datagrams sent before Split, and from Split on
 }
 
 // DatagramConfig is the configuration of Datagrams.
 type DatagramConfig struct {
-	Packet int           // bytes of inner IP packets
-	Every  time.Duration // between two packets of a flow
+	Packet int           // size of inner IP packets in bytes
+	Every  time.Duration // time between two packets of a flow
 	// From is the time, after time zero, from which sent datagrams are counted.
 	From time.Duration
-	// Split is a time after time zero. Datagrams that were sent from Split on are counted apart. Zero
-	// means no such time.
+	// Split is a time after time zero. Datagrams sent from Split on are counted separately. Zero
+	// means that all are counted together.
 	Split time.Duration
 	// Bulk is the group of the flows that are TCP connections. An empty name means none.
 	Bulk string
@@ -36,7 +36,7 @@ type DatagramConfig struct {
 type DatagramStats struct {
 	Sent       int `json:"sent"`
 	Arrived    int `json:"arrived"`
-	Disordered int `json:"disordered"` // came after a later one of their flow
+	Disordered int `json:"disordered"` // datagrams that arrived after a later one of their flow
 	// P50, P99 and Longest are one-way delays in microseconds.
 	P50     float64 `json:"p50_us"`
 	P99     float64 `json:"p99_us"`
@@ -56,9 +56,9 @@ type datagramFlow struct {
 	load   *Datagrams
 	flow   *Flow
 	from   *overlay
-	packet net.Packet // the pattern of all
+	packet net.Packet // template of all packets
 	next   uint64     // number of the next packet
-	newest uint64     // one above the latest number that arrived
+	newest uint64     // largest number that has arrived, plus one
 }
 
 // Open implements Transport.

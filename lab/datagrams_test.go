@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Datagrams of a call share a tunnel with bulk, and are counted apart from a time on. On two unlike
-// uplinks no datagram is lost when one of them dies.
+// Datagrams of calls share a tunnel with bulk flows, and are counted separately from a given time
+// on. If one of two different uplinks fails, no datagram is lost.
 func TestDatagramsBesideBulk(t *testing.T) {
 	ms := func(n int) Duration { return Duration{time.Duration(n) * time.Millisecond} }
 	const packets = 100

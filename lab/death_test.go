@@ -29,8 +29,8 @@ Downlink_Latency_ns 10000
 Switch_Latency_ns 0
 `
 
-// The deaths of spines. The first comes when the flow has filled its window. Each lasts half
-// a second, with time to come back.
+// These constants are the times of the spines' failures. The first comes when the flow has filled
+// its window. Each lasts half a second, and is followed by time to recover.
 const (
 	deathFirst = 3 * time.Second
 	deathEvery = 2 * time.Second
@@ -38,8 +38,8 @@ const (
 	deathCount = 2
 )
 
-// deathsText is a plan with a flow in a tunnel and the deaths of count spines, one after the
-// other.
+// deathsText returns a plan in which a flow runs in a tunnel while `count` spines fail, one after
+// the other.
 func deathsText(count int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
@@ -83,9 +83,9 @@ func fourSpinePlan(t testing.TB, text string) *Plan {
 	return p
 }
 
-// A spine dies for a moment, and the tunnel repairs its losses. The inner connection's
-// window is too large for the remaining spines, but it pays nothing. The queue in front
-// drops no segment, and TCP sends none again.
+// A spine fails for a moment, and the tunnel retransmits the lost messages. The inner connection's
+// window is too large for the remaining spines, but this costs it nothing: the tunnel's ingress
+// queue drops no segment, and TCP retransmits none.
 func TestDeathCostsInnerTCPNothing(t *testing.T) {
 	p := fourSpinePlan(t, deathsText(deathCount))
 	r := &run{plan: p, c: &p.Cases[0], seed: 1, engine: net.NewEngine(1, nil), byName: map[string]Transport{}}

@@ -13,8 +13,8 @@ import (
 
 // HostModel models the machine on which the transport runs. An ideal host reacts without delay.
 // Ideal hosts have open connections and probed paths before time zero. Other hosts model the
-// daemon: a process that wakes late and needs processor time for each packet. On hosts that model
-// the daemon, no path is open at time zero.
+// daemon, which is a process that wakes with a delay and needs processor time for each packet. On
+// these hosts no path is open at time zero.
 type HostModel struct {
 	Name string
 	// delays holds the delays of the process, or nil for an ideal host.
@@ -25,15 +25,15 @@ type HostModel struct {
 // hardware.
 var Ideal = &HostModel{Name: "ideal"}
 
-// usualHosts lists the host models of plans that name none. The usual host is the daemon, because
+// usualHosts lists the host models that are used if a plan names none. It is the daemon, because
 // the daemon is the product.
 var usualHosts = []string{"daemon"}
 
 // recorded maps host names in plans to tables that "bench hostdelay" recorded.
 var recorded = map[string]string{
-	"daemon":      "hosts/idle.txt", // a machine with nothing else to do
-	"daemon-busy": "hosts/busy.txt", // two processes spin on its two processors
-	"daemon-20us": "hosts/20us.txt", // made up: a process that is never later than 20 us
+	"daemon":      "hosts/idle.txt", // an otherwise idle machine
+	"daemon-busy": "hosts/busy.txt", // busy-looping processes on both of its processors
+	"daemon-20us": "hosts/20us.txt", // not recorded: a process that never wakes more than 20 us late
 }
 
 //go:embed hosts/*.txt
@@ -63,9 +63,9 @@ type delays struct {
 	sendTrain, sendPacket, receiveTrain, receivePacket time.Duration
 }
 
-// inverse is an inverse distribution function. The function maps a share p to the time that the
-// share p of all samples does not exceed. The shares ascend from 0 to 1, with linear interpolation
-// in between.
+// inverse is an inverse distribution function. It maps a share p to the time that a share p of all
+// samples does not exceed. The shares in the table ascend from 0 to 1, and values between them are
+// interpolated linearly.
 type inverse []quantile
 
 type quantile struct {
@@ -98,7 +98,7 @@ func (v inverse) check() error {
 	return nil
 }
 
-// mostHostDelay exceeds the delay of any running process.
+// mostHostDelay is the largest valid delay, which no running process reaches.
 const mostHostDelay = time.Minute
 
 // parseDelays parses a table with lines "quantile SHARE TIMER ARRIVAL" and "COST TIME".

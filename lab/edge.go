@@ -15,14 +15,14 @@ type Edge struct {
 	*Tunnel
 	leaves []*edgeLeaf
 	nics   []*tcp.NIC
-	up     []*net.Link // from each server to its leaf
-	down   []*net.Link // and to it
+	up     []*net.Link // link from each server to its leaf
+	down   []*net.Link // link to each server from its leaf
 	server []*edgeServer
 }
 
 // edgeLeaf forwards the packets of the servers below a leaf. Each end of a connection has its own
 // port below the leaf, so the source address identifies the connection.
-type edgeLeaf struct{ next map[netip.AddrPort]net.Node } // by source
+type edgeLeaf struct{ next map[netip.AddrPort]net.Node } // receiving node, by source address
 
 // Receive implements net.Node.
 func (l *edgeLeaf) Receive(p *net.Packet) { l.next[p.Src].Receive(p) }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// edgeNetwork has the tunnel between the leaves of ls32.topo. Servers have TCP.
+// edgeNetwork has tunnels between the leaves of ls32.topo. The servers use TCP.
 const edgeNetwork = `
 [network]
 topology = "../testdata/ls32.topo"
@@ -18,7 +18,7 @@ mtu = 9000
 granularity = "1us"
 `
 
-// edgeFlows go from leaf to leaf, both ways, and between two servers of one leaf.
+// edgeFlows are flows between two leaves in both directions, and between two servers of one leaf.
 const edgeFlows = `
 [[case]]
 name = "edge"
@@ -37,8 +37,8 @@ dst = 4
 size = 3_000_000
 `
 
-// Flows through tunnels between leaves arrive whole, in little more than their ideal. So do
-// flows that need no tunnel, and they do not pass it.
+// Flows through tunnels between leaves complete in little more than their ideal time. So do flows
+// between servers of one leaf, which do not use a tunnel.
 func TestEdge(t *testing.T) {
 	r := one(t, head+edgeNetwork+edgeFlows)
 	for _, f := range r.Flows {
@@ -50,11 +50,11 @@ func TestEdge(t *testing.T) {
 	if s.Retransmitted != 0 || s.Order == nil || s.Order.TimedOut != 0 {
 		t.Errorf("%+v, order %+v", s, s.Order)
 	}
-	// Two flows in segments of some 8,848 bytes, and their acknowledgements.
+	// Two flows have segments of some 8,848 bytes, and acknowledgements.
 	if least := uint64(2 * 3_000_000 / 8_848); s.Order.Delivered < least || s.Order.Delivered > 3*least {
 		t.Errorf("%d inner packets, want %d and acknowledgements", s.Order.Delivered, least)
 	}
-	// And once more with a cable out of service.
+	// The same flows also complete with a cable out of service.
 	r = one(t, head+edgeNetwork+edgeFlows+"[[case.fault]]\nkind = \"cut\"\ntier = 1\ncables = [3]\n")
 	for _, f := range r.Flows {
 		if f.Delivered != f.Size {
@@ -63,7 +63,7 @@ func TestEdge(t *testing.T) {
 	}
 }
 
-// Only leaves can have machines.
+// Only leaf switches can have hosts of their own.
 func TestEdgeNeedsLeaves(t *testing.T) {
 	text := strings.Replace(head+edgeNetwork+edgeFlows, "ls32.topo", "rack8x1.topo", 1) +
 		"[[case.uplink]]\nmbit = 100\n"
@@ -73,8 +73,8 @@ func TestEdgeNeedsLeaves(t *testing.T) {
 	}
 }
 
-// unevenFlow is one flow of TCP in a tunnel that sends trains over any path. One path has a
-// fifth of the others' rate.
+// unevenFlow is one TCP flow in a tunnel that sprays trains over all paths. One path has a fifth of
+// the rate of the others.
 const unevenFlow = `
 [transport.tunnel]
 kind = "tunnel"
@@ -98,8 +98,8 @@ cables = [0, 1]
 value = 0.2
 `
 
-// The reassembler counts the held packets. Without restored order it holds none, and TCP
-// sees the reordering.
+// The reassembler counts the packets that it holds. If the order is not restored, it holds none,
+// and TCP sees the reordering.
 func TestOrderIsCounted(t *testing.T) {
 	ordered := one(t, head+network+unevenFlow)
 	bare := one(t, head+network+strings.Replace(unevenFlow, "unordered = false", "unordered = true", 1))
@@ -117,13 +117,13 @@ func TestOrderIsCounted(t *testing.T) {
 	}
 }
 
-// The counters of TCP in tunnels are separate. They count the drops of a server's link
-// behind the tunnel, and of the queue in front of it. Each dropped packet is sent again.
+// TCP inside tunnels has counters of its own. They include the drops at a server's link after the
+// tunnel, and at the ingress queue before it. Each dropped packet is retransmitted.
 func TestInnerIsCounted(t *testing.T) {
 	if n := one(t, head+edgeNetwork+edgeFlows).Stats["edge"].Inner; n == nil || *n != (InnerStats{}) {
 		t.Errorf("of flows that nothing stood in the way of: %+v", n)
 	}
-	// Four servers send to one. Its port has room for 400 KB.
+	// Four servers send to one server, whose port has a queue of 400 KB.
 	incast := "[[case]]\nname = \"edge\"\ntransport = \"edge\"\n"
 	for i := range 4 {
 		incast += fmt.Sprintf("[[case.flow]]\nsrc = %d\ndst = 17\nsize = 3_000_000\n", i)
@@ -132,8 +132,8 @@ func TestInnerIsCounted(t *testing.T) {
 	if n.Dropped == 0 || n.Queue != 0 || n.Retransmitted < n.Dropped {
 		t.Errorf("at a server's port: %+v", n)
 	}
-	// Sixteen leave by cables with a five-thousandth of their rate: CoDel's interval has to
-	// pass.
+	// Sixteen servers send over cables with a five-thousandth of their usual rate, so that the
+	// delay exceeds CoDel's target for longer than CoDel's interval.
 	slow := "[[case]]\nname = \"edge\"\ntransport = \"edge\"\n"
 	for i := range 16 {
 		slow += fmt.Sprintf("[[case.flow]]\nsrc = %d\ndst = %d\nsize = 3_000_000\n", i, 16+i)

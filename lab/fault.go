@@ -12,12 +12,12 @@ import (
 // Fault is a fault of one or more cables.
 type Fault struct {
 	Kind  string        // "cut", "dead", "rate", "loss", "cycle" or "delay"
-	At    time.Duration // after time zero; negative: before anything is sent
-	For   time.Duration // 0: to the end
-	Tier  int           // of the cables' upper end; 0 is the hosts'
-	Cable []int         // their numbers in Network.Cables
-	Value float64       // rate: the share that is left; loss: the chance of a packet; delay: ms more
-	Cycle net.Cycle     // cycle: which packets are lost
+	At    time.Duration // time of the fault after time zero; negative: before anything is sent
+	For   time.Duration // duration; 0: until the end of the run
+	Tier  int           // tier of the cables' upper end; 0 for the hosts' cables
+	Cable []int         // numbers of the cables in Network.Cables
+	Value float64       // rate: remaining share; loss: probability for each packet; delay: additional ms
+	Cycle net.Cycle     // for the kind cycle: which packets are lost
 	// Down and Up restrict the fault to one direction of a cable.
 	Down, Up bool
 }
@@ -68,8 +68,8 @@ func (x *Fault) plant(n *Network) error {
 	return nil
 }
 
-// cut is a permanent fault that routing takes into account from the start, so that no route uses
-// the cables. In contrast, routing never detects the fault "dead".
+// cut is a permanent fault that routing knows from the start, so that no route uses the cables.
+// Routing never detects the fault "dead".
 const cut = "cut"
 
 func (x *Fault) cut(n *Network) error {
@@ -86,9 +86,8 @@ func (x *Fault) cut(n *Network) error {
 
 // deathOrder returns the cables above leaves in the order in which a fault plan fails them. In the
 // paper's artifact, the first cable to fail is the one that the next packet takes. In this
-// simulation, the first flow that leaves its leaf is sprayed over all cables of that leaf. The
-// first cable to fail is therefore a random cable of that leaf, and the other cables follow in
-// random order.
+// simulation, the first flow that leaves its leaf is sprayed over all cables of that leaf. So the
+// first cable to fail is a random cable of that leaf, and the other cables follow in random order.
 func (n *Network) deathOrder(flows []*Flow, rng *rand.Rand) []int {
 	order := rng.Perm(len(n.Cables[1]))
 	each := n.Topology.Tiers[0].Down

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// A plan's first cable dies in the direction up. It is any one above the leaf of the first
-// flow that leaves its leaf. The others follow, each once.
+// The first cable of a fault plan fails in the direction up. It is a random cable above the leaf of
+// the first flow that leaves its leaf. The other cables follow, each once.
 func TestFilePicksAnUplinkOfTheFirstFlow(t *testing.T) {
 	n := NewNetwork(net.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
 	flows := []*Flow{{Src: 3, Dst: 2}, {Src: 26, Dst: 23}, {Src: 5, Dst: 25}}
@@ -42,8 +42,8 @@ func TestFilePicksAnUplinkOfTheFirstFlow(t *testing.T) {
 	}
 }
 
-// A cable that is dead up carries packets down only. A plan that corrupts packets does so on
-// every cable.
+// A cable that has failed in the direction up carries packets only down. A fault plan that corrupts
+// packets does so on every cable.
 func TestFileFaultsOnLinks(t *testing.T) {
 	n := NewNetwork(net.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
 	dead := &Fault{Kind: "dead", Tier: 1, Cable: []int{0, 1, 2, 3}, Up: true}
@@ -72,8 +72,8 @@ func TestFileFaultsOnLinks(t *testing.T) {
 	}
 }
 
-// A failed switch takes down all of its cables, both ways, for the time in the plan. A
-// degraded interface loses packets and rate.
+// When a switch fails, all of its cables fail in both directions for the time in the plan. A
+// degraded interface loses packets, and its rate is reduced.
 func TestFileFaultsOfSwitchesAndInterfaces(t *testing.T) {
 	n := NewNetwork(net.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
 	plan := &workload.Faults{
@@ -111,8 +111,8 @@ func TestFileFaultsOfSwitchesAndInterfaces(t *testing.T) {
 	}
 }
 
-// Degraded cables lose the share of their lost lanes. None is degraded after the plan stops.
-// A cable with periodic loss drops some packets in each period.
+// Degraded cables lose the share of packets that their failed lanes would carry. After the end of
+// the plan, no cable is degraded. A cable with periodic loss drops some packets in each period.
 func TestFileFaultsOfCables(t *testing.T) {
 	n := NewNetwork(net.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
 	flows := []*Flow{{Src: 0, Dst: 31}}

@@ -9,12 +9,12 @@ import (
 )
 
 // These constants describe the fault "degradation" as the paper's artifact simulates it. A cable
-// has three lanes, and loses the share of packets that its failed lanes would carry. Usually one
-// lane of a degraded cable fails, seldom two, and almost never all. A degraded switch or interface
-// loses a fixed share of its packets. If the plan states no percentage, a degraded device also
-// loses all of its rate except 1 kbit/s.
+// has three lanes, and loses the share of packets that its failed lanes would carry. In most
+// degraded cables one lane fails, in a few two, and in almost none all three. A degraded switch or
+// interface loses a fixed share of its packets. If the plan states no percentage, a degraded device
+// also loses all of its rate except 1 kbit/s.
 const (
-	oneLane, twoLanes = 0.9, 0.99 // chances, cumulative
+	oneLane, twoLanes = 0.9, 0.99 // cumulative probabilities of the number of failed lanes
 	laneLoss          = 1.0 / 3
 	switchLoss        = 0.10
 	nicLoss           = 0.05
@@ -25,7 +25,7 @@ const (
 type filePlan struct {
 	*Network
 	stop   time.Duration
-	most   int // dead cables; 0: as many as the plan says
+	most   int // largest number of failed cables; 0: as many as the plan says
 	rng    *rand.Rand
 	faults []Fault
 }
@@ -44,9 +44,9 @@ func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand
 	return p.faults
 }
 
-// each calls the function hit() with the index and the fault time of each device that an element
-// affects. The argument n is the number of devices. If `most` is not 0, it bounds the number of
-// affected devices.
+// each calls the function hit() for each device that an element of the plan affects, with the index
+// of the device and the time of the fault. The argument n is the number of devices. If `most` is
+// not 0, it bounds the number of affected devices.
 func (p *filePlan) each(e *workload.Element, n, most int, hit func(i int, at time.Duration)) {
 	if !e.On {
 		return
@@ -66,7 +66,7 @@ func (p *filePlan) each(e *workload.Element, n, most int, hit func(i int, at tim
 
 func (p *filePlan) add(x Fault) { p.faults = append(p.faults, x) }
 
-// cables adds the faults of the cables above leaves, which affect only the direction up.
+// cables adds the faults of the cables above leaves. They affect only the direction up.
 func (p *filePlan) cables(f *workload.Faulty, flows []*Flow) {
 	if f.Fail.On || f.WorstCase.On || f.Degradation.On || f.PeriodicLoss.On {
 		order := p.deathOrder(flows, p.rng)

@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// AddGates adds a host to each leaf, on which the leaf switch's own tunnel runs. Packets between
-// this host and its switch incur no delay and use no queue space. The host of leaf i has the number
+// AddGates adds a host to each leaf switch, for the tunnel that ends in the switch. Packets between
+// this host and its switch have no delay and take no queue space. The host of leaf i has the number
 // i plus the number of servers.
 func (n *Network) AddGates() error {
 	if n.Topology == nil || len(n.Topology.Tiers) != 2 {

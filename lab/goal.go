@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Speed returns the value by which cases are compared. The speed of a case is the inverse of its
-// mean completion time in microseconds, or the goodput of endless flows.
+// Speed returns the value by which cases are compared. It is the inverse of the mean completion
+// time in microseconds, or for endless flows the goodput.
 func (s *Summary) Speed() float64 {
 	if s.Mean > 0 {
 		return 1 / s.Mean
@@ -19,11 +19,11 @@ func (s *Summary) Speed() float64 {
 // SummaryName returns the key of a case's summary for a host model.
 func SummaryName(name, host string) string { return name + " on " + host }
 
-// Slower compares the case's speed on a host model with the fastest case in BestOf. The returned
-// text is empty if the case is fast enough, or if none of the cases in BestOf was run. The map
-// others holds the summaries of the cases in BestOf, keyed by SummaryName. If a case was not run on
-// this host model, its summary for ideal hosts is used. The result `known` is true if the case is
-// too slow, but not slower than its known miss.
+// Slower compares the case's speed on a host model with that of the fastest case in BestOf. The
+// returned text is empty if the case is fast enough, or if none of the cases in BestOf was run. The
+// map `others` has the summaries of the cases in BestOf, keyed by SummaryName. If such a case was
+// not run on this host model, its summary for ideal hosts is used. If the case is too slow, but not
+// slower than its known miss, the result `known` is true.
 func (c *Case) Slower(s *Summary, host string, others map[string]*Summary) (text string, known bool) {
 	best, name := 0.0, ""
 	for _, other := range c.BestOf {
@@ -48,8 +48,8 @@ func summaryOf(name, host string, others map[string]*Summary) *Summary {
 	return others[SummaryName(name, Ideal.Name)]
 }
 
-// Worse returns the metrics in which the case is worse than the best case in NoWorse, formatted as
-// in Missed. A case with flows that did not complete never counts as the best case.
+// Worse returns the metrics in which the case is worse than the best case in NoWorse, as Missed
+// does. A case with flows that did not complete never counts as the best case.
 func (c *Case) Worse(s *Summary, host string, others map[string]*Summary) (missed, known []string) {
 	mean, most := math.Inf(1), math.Inf(1)
 	for _, name := range c.NoWorse {
@@ -74,8 +74,8 @@ func (c *Case) Worse(s *Summary, host string, others map[string]*Summary) (misse
 	return missed, known
 }
 
-// knownSlack is the factor by which a known miss may grow before it counts, because unrelated
-// changes alter a random plan.
+// knownSlack is the factor by which a known miss may grow before it counts as worse, because
+// unrelated changes alter the results of a random plan.
 const knownSlack = 1.1
 
 // bounds returns the case's goals for a host model.
@@ -111,8 +111,8 @@ const (
 	worseMax  = "max_of_best"
 )
 
-// Missed returns the case's goals for a host model that the summary misses. Known misses are
-// returned separately if they have not become worse.
+// Missed returns the case's goals, for a host model, that the summary misses. Misses that are known
+// and have not become worse are in the second result.
 func (c *Case) Missed(s *Summary, host string) (missed, known []string) {
 	note := func(name, text string, x float64, most bool) {
 		was, ok := c.On[host].Known[name]

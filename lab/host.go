@@ -15,9 +15,9 @@ type Host struct {
 	Index int
 	Addr  netip.Addr
 	More  []netip.Addr // further addresses, each with all ports
-	Up    *net.Link    // its network interface, sending
+	Up    *net.Link    // the sending direction of its network interface
 
-	Unbound uint64 // packets that came to a port without a node
+	Unbound uint64 // number of packets that arrived at a port without a node
 
 	engine *net.Engine
 	nodes  map[binding]net.Node
@@ -46,8 +46,8 @@ func (h *Host) Port() netip.AddrPort {
 	return netip.AddrPortFrom(h.Addr, h.port)
 }
 
-// Bind delivers packets for a protocol and port to n. The node n then owns each delivered packet,
-// and returns it with Engine.Free.
+// Bind delivers packets for a protocol and port to n. The node n owns each packet that is delivered
+// to it, and must return it with Engine.Free.
 func (h *Host) Bind(proto uint8, port uint16, n net.Node) { h.nodes[binding{proto, port}] = n }
 
 // Send transmits p over the host's cable. After the call the network owns the packet p.

@@ -24,13 +24,13 @@ var makers = map[string]maker{
 	"datagrams": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewDatagrams(n, srdOf(p, on), tcpOf(p), DatagramConfig{Packet: p.Packet, Every: p.Every.Duration, From: p.From.Duration, Split: p.Split.Duration, Bulk: p.Bulk})
 	},
-	// The kind "edge" is TCP inside tunnels between leaf switches. With the kind "edge", servers
-	// use plain TCP.
+	// The kind "edge" is TCP in tunnels between leaf switches. The servers themselves use plain
+	// TCP.
 	"edge": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewEdge(n, srdOf(p, on), tcpOf(p))
 	},
 	// The kind "tcp" is CUBIC as in Linux, with RACK and tail probes, or MPTCP as in upstream
-	// Linux. With a policy, the leaf switches choose uplinks by this policy.
+	// Linux. If the plan names a policy, the leaf switches choose uplinks by it.
 	"tcp": func(n *Network, p *TransportPlan, _ *HostModel) (Transport, error) {
 		c := tcpOf(p)
 		c.HyStart = p.HyStart
@@ -57,8 +57,8 @@ func srdOf(p *TransportPlan, on *HostModel) SRDConfig {
 	return c
 }
 
-// These constants bound a transport's settings in a plan. The value leastMTU carries srd's smallest
-// packet, and mostMTU is a jumbo frame.
+// These constants bound a transport's settings in a plan. leastMTU is the size of srd's smallest
+// full packet, and mostMTU is that of a jumbo frame.
 const (
 	leastMTU = 1280
 	mostMTU  = 9000

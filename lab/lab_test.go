@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// plan loads a plan from a text, on the network of 32 hosts and 16 spines.
+// plan loads a plan from a text. Its network has 32 hosts and 16 spines.
 func plan(t testing.TB, text string) *Plan {
 	t.Helper()
 	p, err := load(text)
@@ -38,7 +38,7 @@ func load(text string) (*Plan, error) {
 	})
 }
 
-// one runs the only case of a plan.
+// one runs the only case of the plan in a text.
 func one(t testing.TB, text string) *Result {
 	t.Helper()
 	p := plan(t, text)
@@ -49,7 +49,7 @@ func one(t testing.TB, text string) *Result {
 
 const head = "seeds = [1]\nlimit = \"1s\"\n"
 
-// flow is a case with one flow of 1 MB from rack to rack.
+// lone is a case with one flow of 1 MB from one rack to another.
 const lone = `
 [[case]]
 name = "lone"
@@ -60,11 +60,12 @@ dst = 17
 size = 1_000_000
 `
 
-// A lone flow takes little more than its ideal, and arrives whole.
+// A single flow completes in little more than its ideal time.
 func TestLoneFlow(t *testing.T) {
 	r := one(t, head+network+lone)
 	f := r.Flows[0]
-	// 80 us at 100 Gbit/s, 4 us of cables, 4 x 120 ns for a packet of 1500 bytes.
+	// The ideal time is 80 us for the bytes at 100 Gbit/s, 4 us for the cables, and 4 times 120 ns
+	// for a packet of 1500 bytes.
 	if math.Abs(f.Ideal-84.48) > 0.01 {
 		t.Errorf("ideal %v us", f.Ideal)
 	}
@@ -76,7 +77,7 @@ func TestLoneFlow(t *testing.T) {
 	}
 }
 
-// The same plan and seed is the same run, to the last bit; another seed is not.
+// The same plan with the same seed gives exactly the same result; another seed gives another one.
 func TestRunsAreDeterministic(t *testing.T) {
 	p := plan(t, head+"sample = \"10us\"\n"+network+strings.Replace(lone, "size = 1_000_000", "size = 1_000_000\ncount = 3", 1)+
 		"[[case.fault]]\nkind = \"loss\"\ntier = 1\ncables = [1, 2, 3, 4, 5]\nvalue = 0.1\n")
@@ -97,7 +98,7 @@ func TestRunsAreDeterministic(t *testing.T) {
 	}
 }
 
-// Samples add up to the delivered bytes.
+// The sum of a flow's samples is the number of its delivered bytes.
 func TestSamples(t *testing.T) {
 	r := one(t, "seeds = [1]\nlimit = \"1ms\"\nsample = \"100us\"\n"+network+strings.Replace(lone, "size = 1_000_000", "size = 0\ncount = 2", 1))
 	if len(r.Samples) != 10 || r.Sample != 100 {
@@ -108,7 +109,7 @@ func TestSamples(t *testing.T) {
 		for _, row := range r.Samples {
 			sum += row[i]
 		}
-		// Bytes of the last instant may not be in the last sample.
+		// The last sample may lack the bytes of the last moment.
 		if sum > f.Delivered || sum < f.Delivered*99/100 || f.FCT != 0 {
 			t.Errorf("flow %d: %d in samples, %+v", i, sum, f)
 		}
@@ -118,7 +119,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// Batches follow each other.
+// A batch starts only after the previous one has ended.
 func TestBatches(t *testing.T) {
 	r := one(t, head+network+`
 [[case]]
@@ -130,7 +131,7 @@ batches = 3
 	end := [3]float64{}
 	for i, f := range r.Flows {
 		end[i/48] = max(end[i/48], f.Start+f.FCT)
-		if i >= 48 && f.Start < end[i/48-1]-1e-3 { // a nanosecond, as times are rounded
+		if i >= 48 && f.Start < end[i/48-1]-1e-3 { // less a nanosecond, because times are rounded
 			t.Fatalf("flow %d starts at %v, the batch before ends at %v", i, f.Start, end[i/48-1])
 		}
 		if f.FCT == 0 {
@@ -139,8 +140,8 @@ batches = 3
 	}
 }
 
-// Faults happen: a dead cable carries nothing, a slow one less, and the flow arrives all the
-// same.
+// Faults must take effect. A failed cable carries no packets and a slow cable carries fewer, but
+// the flow completes.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		fault string
@@ -151,7 +152,7 @@ func TestFaults(t *testing.T) {
 		{"kind = \"rate\"\nvalue = 0.1", func(r *Result, up, down LinkResult) bool { return up.Packets > 0 && up.Faults == 0 }},
 		{"kind = \"dead\"\nat = \"20us\"\nfor = \"20us\"", func(r *Result, up, down LinkResult) bool { return up.Packets > 0 && up.Faults > 0 }},
 	} {
-		// The first rack has cables 0 to 15.
+		// The cables of the first rack are 0 to 15.
 		r := one(t, head+network+lone+"[[case.fault]]\ntier = 1\ncables = [0, 1, 2, 3, 4, 5, 6, 7]\n"+c.fault+"\n")
 		var up, down LinkResult
 		for _, l := range r.Links {
@@ -172,7 +173,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A random workload comes with its load; a group is counted by itself.
+// A random workload offers its load. The summary can be limited to one group of flows.
 func TestPoissonCase(t *testing.T) {
 	r := one(t, "seeds = [1]\nlimit = \"1s\"\n"+network+`
 [[case]]
@@ -199,7 +200,7 @@ group = "g"
 	}
 }
 
-// Figures of a case, against ones made by hand.
+// The test compares the metrics of a case with values computed by hand.
 func TestSummarize(t *testing.T) {
 	r := &Result{
 		Flows: []FlowResult{
@@ -225,8 +226,8 @@ func TestSummarize(t *testing.T) {
 	if v, known := c.Missed(&s, "ideal"); len(v) != 3 || len(known) != 0 {
 		t.Errorf("missed %q, want open flows, max_us and jain; known %q", v, known)
 	}
-	// A host has goals of its own, and known misses. The index jain is worse than its known
-	// miss.
+	// A host model can have its own goals and known misses. Here the value of jain is worse than
+	// its known miss.
 	c.On = map[string]HostGoals{"daemon": {
 		AtMost: map[string]float64{"max_us": 40},
 		Known:  map[string]float64{"open": 1, "jain": 0.99},
@@ -237,8 +238,8 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// A case with no_worse is compared with the least mean and the least longest time of the
-// others. They count on the same hosts where they were run there. A case with open flows
+// A case with no_worse is compared with the smallest mean and the smallest maximum of the other
+// cases. If they were run on the same host model, those results are used. A case with open flows
 // does not count.
 func TestNoWorse(t *testing.T) {
 	others := map[string]*Summary{
@@ -270,7 +271,7 @@ func TestNoWorse(t *testing.T) {
 	}
 }
 
-// All plans are read, and JSON can hold their results.
+// All plans can be loaded, and their results can be encoded as JSON.
 func TestPlansLoad(t *testing.T) {
 	all, err := filepath.Glob("plans/*.toml")
 	if err != nil || len(all) == 0 {
@@ -286,8 +287,8 @@ func TestPlansLoad(t *testing.T) {
 	}
 }
 
-// DCTCP keeps queues short where switches mark. It is refused where none does. Ports with a
-// shared buffer hold less than ports with their own.
+// DCTCP keeps queues short if switches mark packets. A plan with DCTCP and without marking is an
+// error. Ports with a shared buffer queue less than ports with buffers of their own.
 func TestBaselines(t *testing.T) {
 	text := func(network, transport string) string {
 		return head + "[network]\ntopology = \"../testdata/ls32.topo\"\nqueue = 400_000\n" + network +
@@ -315,12 +316,12 @@ func TestBaselines(t *testing.T) {
 	}
 }
 
-// poisson is a random workload in a plan.
+// poisson returns the text of a random workload for a plan.
 func poisson(from, to string, load int) string {
 	return fmt.Sprintf("[case.poisson]\nsizes = \"../testdata/websearch.cdf\"\nfrom = %s\nto = %s\nload = %d\nover = \"1ms\"\n", from, to, load)
 }
 
-// Errors in a plan are named.
+// The error of an invalid plan names the fault.
 func TestPlanErrors(t *testing.T) {
 	good := head + network + lone
 	for _, c := range []struct{ old, new, want string }{

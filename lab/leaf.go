@@ -12,11 +12,11 @@ import (
 
 // LeafConfig is the configuration of leaf switches that choose uplinks by a path policy of this
 // project, for servers with plain TCP. CONGA's and LetFlow's switches act in this way. The switches
-// know the rate of their links, and links with Ports.Tell write their load into packets.
+// know the rate of their links. If Ports.Tell is set, links write their load into packets.
 type LeafConfig struct {
-	Policy  string        // a name of package steer
-	Timeout time.Duration // of flowlets; 0: the policy's default
-	// With Local set, a leaf uses only its own metric, and no metric of another leaf.
+	Policy  string        // name of a policy in package steer
+	Timeout time.Duration // flowlet timeout; 0: the policy's default
+	// If Local is set, a leaf uses only its own metrics, and none of other leaves.
 	Local bool
 	// Saw, if set, is called for each packet that a leaf sends to an uplink.
 	Saw func(at time.Duration, flow uint32, bytes int)
@@ -28,16 +28,17 @@ type leaf struct {
 	net     *Network
 	number  int
 	uplinks []net.Node
-	peers   []*leafPeer // by leaf
+	peers   []*leafPeer // state for each other leaf
 }
 
-// leafPeer is a leaf's state for one other leaf: how to send to it, and what arrived from it.
+// leafPeer is a leaf's state for one other leaf: the policy for sending to it, and the metrics of
+// packets from it.
 type leafPeer struct {
 	policy steer.Policy
 	gauge  steer.Gauge
 }
 
-// leafTarget is the queueing delay that a policy of leaves aims for, where it needs one.
+// leafTarget is the target queueing delay for those leaf policies that need one.
 const leafTarget = 50 * time.Microsecond
 
 // Balance makes the leaf switches of a network of two tiers choose uplinks.
@@ -68,9 +69,9 @@ func (n *Network) leafAt(a netip.AddrPort) int {
 	return (int(b[1])<<8 | int(b[2])) / n.Topology.Tiers[0].Down
 }
 
-// choose returns the next hop of a packet (CONGA, section 3.3). A packet to another leaf gets the
-// number of its uplink, and one metric for its destination. A packet from another leaf leaves its
-// uplink's metric here.
+// choose returns the next hop of a packet (CONGA, section 3.3). A packet to another leaf is given
+// the number of its uplink, and one metric that this leaf has measured for that leaf. From a packet
+// of another leaf, this leaf learns the metric of the packet's uplink.
 func (l *leaf) choose(p *net.Packet, next []net.Node) net.Node {
 	from, to := l.net.leafAt(p.Src), l.net.leafAt(p.Dst)
 	now := l.net.Engine.Now()
@@ -105,7 +106,8 @@ func (l *leaf) choose(p *net.Packet, next []net.Node) net.Node {
 	return l.uplinks[path]
 }
 
-// arrived notes the metric of a packet's path, and the metric that the packet brings.
+// arrived records the metric of the path that a packet has taken, and the metric that the packet
+// carries.
 func (l *leaf) arrived(p *net.Packet, peer *leafPeer) {
 	now, t := l.net.Engine.Now(), p.Leaf
 	if r, ok := peer.policy.(steer.Remote); ok && t.Path > 0 && !l.cfg.Local {

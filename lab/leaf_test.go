@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// CONGA's example (figure 2): leaves that know the far link carry more than ECMP, and than leaves
-// that know only their own uplinks.
+// This is CONGA's example (figure 2). Leaves that know the load of remote links carry more than
+// ECMP does, and more than leaves that know only their own uplinks.
 func TestLeavesSeeTheFarLink(t *testing.T) {
 	p, err := Load("conga-static.toml", data)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestLeavesSeeTheFarLink(t *testing.T) {
 	}
 }
 
-// A flow of several hosts is one flow of each.
+// A flow plan with several hosts describes one flow of each host.
 func TestFlowOfSeveralHosts(t *testing.T) {
 	p, err := load(head + network + "[[case]]\nname = \"x\"\ntransport = \"srd\"\n[[case.flow]]\nsrc = 1\ndst = 17\nsize = 9\nhosts = 3\nstep = 2\nstagger = \"5us\"\n")
 	if err != nil {

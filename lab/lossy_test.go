@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// A spine loses a tenth, from lossyAt to the end. The flow had filled its window before.
+// A spine loses a tenth of its packets, from lossyAt until the end. The flow has filled its window
+// before that.
 const (
 	lossyAt  = 3 * time.Second
 	lossyFor = 3 * time.Second
 )
 
-// If one of four spines loses a tenth, a flow in a tunnel waits for some repair at nearly
-// all times. Its window is large enough for the longer round trip. So it still has nearly
-// all of the spines' capacity.
+// If one of four spines loses a tenth of its packets, a flow in a tunnel nearly always waits for
+// some retransmission. Its window is large enough for the longer round trip, so it still gets
+// nearly all of the spines' capacity.
 func TestLossCostsInnerTCPLittle(t *testing.T) {
 	const (
-		share = 0.88 // of the goodput before, in the mean of all seeds
-		seeds = 4    // one flow's window at the start of the losses varies
+		share = 0.88 // of the goodput before the losses, in the mean of all seeds
+		seeds = 4    // several, because the flow's window at the start of the losses varies
 	)
 	text := strings.Replace(deathsText(0), "seeds = [1]", "seeds = [1, 2, 3, 4]\nsample = \"100ms\"", 1) +
 		fmt.Sprintf("[[case.fault]]\nkind = \"loss\"\ntier = 1\ncables = [1]\nat = \"%v\"\nvalue = 0.1\n", lossyAt)
@@ -34,7 +35,7 @@ func TestLossCostsInnerTCPLittle(t *testing.T) {
 			switch at := time.Duration(i) * 100 * time.Millisecond; {
 			case at >= lossyAt:
 				after += row[0]
-			case at >= time.Second: // when slow start is over
+			case at >= time.Second: // slow start has ended
 				before += row[0]
 			}
 		}

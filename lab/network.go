@@ -10,13 +10,13 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// nicQueue is the queue space in bytes of a sending interface. The queue of a sending interface
-// suffices for any transport, because a host blocks senders rather than drop their packets.
+// nicQueue is the queue space in bytes of a sending interface. It is large enough for any
+// transport, because a real host blocks its senders, and does not drop their packets.
 const nicQueue = 1 << 30
 
 // Cable is a pair of links, one in each direction, between a switch or host and a switch above it.
 type Cable struct {
-	Tier     int // of the switch above
+	Tier     int // tier of the upper switch
 	Up, Down *net.Link
 
 	lower, upper int // numbers of the switches in their tiers; unused in tier 0
@@ -34,23 +34,23 @@ type Network struct {
 
 	tiers [][]*net.Switch
 	pools map[*net.Switch]*net.Pool
-	gates []*Host // machines of leaves, see AddGates
+	gates []*Host // hosts of leaf switches, see AddGates
 	ports Ports
 
-	uplinks   []UplinkPlan // in place of Topology
-	addresses AddressPlan  // of the two hosts that uplinks join
-	salt      uint64       // of the hash that chooses uplinks
+	uplinks   []UplinkPlan // used in place of Topology
+	addresses AddressPlan  // addresses of the two hosts that uplinks connect
+	salt      uint64       // salt of the hash that chooses uplinks
 }
 
 // Ports holds the properties that all switch ports have in common.
 type Ports struct {
-	Queue int // bytes that may wait
-	Mark  int // bytes above which ECN-capable packets are marked; 0: never
-	// Shared is the size in bytes of a switch's shared buffer. Each port may use up to Queue bytes
-	// of the shared buffer while other ports leave space (net.Pool). If Shared is 0, each port has
-	// its own queue.
+	Queue int // capacity of the queue in bytes
+	Mark  int // queue length in bytes above which ECN-capable packets are marked; 0: never
+	// Shared is the size in bytes of a switch's shared buffer. A port may use up to Queue bytes of
+	// it, as long as other ports leave space (net.Pool). If Shared is 0, each port has its own
+	// queue.
 	Shared int
-	// Tell lets links between switches write their load into packets (net.Quality).
+	// If Tell is set, links between switches write their load into packets (net.Quality).
 	Tell bool
 }
 
@@ -117,11 +117,12 @@ func (n *Network) share(from *net.Switch, l *net.Link) {
 	n.pools[from].Add(l)
 }
 
-// With an alpha of 1, a single port may use half of a shared buffer, and two ports a third each. An
-// alpha of 1 is common (Choudhury and Hahne, section IV).
+// sharedAlpha is the alpha of the dynamic threshold of a shared buffer. With an alpha of 1, which
+// is common, a single busy port may use half of the buffer, and two busy ports a third each
+// (Choudhury and Hahne, section IV).
 const sharedAlpha = 1
 
-// quality returns the properties of a link between a switch of the tier and the tier below.
+// quality returns the properties of a link between a switch of the tier and the tier below it.
 func (n *Network) quality(tier int) net.Quality {
 	t := &n.Topology.Tiers[tier]
 	return net.Quality{Rate: t.Rate, Delay: t.Latency + t.Through, Queue: n.ports.Queue, Mark: n.ports.Mark, Tell: n.ports.Tell && tier > 0}
@@ -200,8 +201,8 @@ func (n *Network) Path(src, dst, size int) (delay time.Duration, rate float64) {
 }
 
 // Cut takes a cable between two switches of a two-tier fabric out of service, and updates all
-// routes. After Cut no route leads over the removed cable. After Cut no route leads to an upper
-// switch that lacks another cable to the destination.
+// routes. After Cut, no route uses the cable, and no route leads to an upper switch that has no
+// other cable to the destination.
 func (n *Network) Cut(i int) error {
 	if len(n.tiers) != 2 || i < 0 || i >= len(n.Cables[1]) {
 		return fmt.Errorf("cable %d cannot be cut in %d tiers", i, len(n.tiers))

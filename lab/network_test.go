@@ -38,7 +38,7 @@ func (s *sink) Receive(p *net.Packet) {
 	s.e.Free(p)
 }
 
-// send lets a packet of 1000 bytes go from a port of one host to another host.
+// send sends a packet of 1000 bytes from a port of one host to another host.
 func send(n *Network, src, dst int, port uint16) {
 	p := n.Engine.NewPacket()
 	p.Fill(zeros[:972])
@@ -46,7 +46,7 @@ func send(n *Network, src, dst int, port uint16) {
 	n.Hosts[src].Send(p)
 }
 
-// Every host reaches every other, in the time from Path.
+// A packet from every host to every other arrives after the time that Path returns.
 func TestEveryHostReachesEveryOther(t *testing.T) {
 	for _, name := range topologies {
 		n := NewNetwork(net.NewEngine(1, nil), topology(t, name), Ports{Queue: 1 << 20})
@@ -60,7 +60,7 @@ func TestEveryHostReachesEveryOther(t *testing.T) {
 				begin := n.Engine.Since()
 				send(n, src, dst, uint16(src))
 				n.Engine.Run(time.Millisecond, nil)
-				want, _ := n.Path(src, dst, 1038) // framing included
+				want, _ := n.Path(src, dst, 1038) // with framing
 				if got := s.at - begin; got < want-10 || got > want+10 {
 					t.Fatalf("%s: %d to %d took %v, want %v", name, src, dst, got, want)
 				}
@@ -72,8 +72,8 @@ func TestEveryHostReachesEveryOther(t *testing.T) {
 	}
 }
 
-// The source port chooses the path. Many ports use every cable to the destination about
-// evenly, and one port uses one.
+// The source port determines the path. Packets with many ports use all cables to the destination
+// about evenly, and packets with one port use one cable.
 func TestPortsChooseAmongAllCables(t *testing.T) {
 	const ports = 4096
 	for _, name := range topologies {
@@ -99,7 +99,8 @@ func TestPortsChooseAmongAllCables(t *testing.T) {
 				t.Errorf("%s: %d cables up to tier %d are used, want %d", name, used, tier, want)
 			}
 			for i, c := range n.Cables[tier] {
-				// Three standard deviations of a binomial are well within a third.
+				// Three standard deviations of the binomial distribution are well below a third of
+				// the mean.
 				if even := ports / want; c.Up.Packets > 0 && (int(c.Up.Packets) < even*2/3 || int(c.Up.Packets) > even*4/3) {
 					t.Errorf("%s: cable %d of tier %d got %d packets, an even share is %d", name, i, tier, c.Up.Packets, even)
 				}
@@ -115,7 +116,7 @@ func TestPortsChooseAmongAllCables(t *testing.T) {
 	}
 }
 
-// A packet over a link costs no allocation: not for itself, nor for its event.
+// Sending a packet over a link allocates nothing, neither for the packet nor for its event.
 func TestPacketsDoNotAllocate(t *testing.T) {
 	n := NewNetwork(net.NewEngine(1, nil), topology(t, "fat_tree_128_1os.topo"), Ports{Queue: 1 << 30})
 	n.Hosts[100].Bind(net.ProtoUDP, 7, &sink{e: n.Engine})
@@ -131,7 +132,7 @@ func TestPacketsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Six hops of a fat tree.
+// BenchmarkNetwork sends packets over the six hops of a fat tree.
 func BenchmarkNetwork(b *testing.B) {
 	n := NewNetwork(net.NewEngine(1, nil), topology(b, "fat_tree_128_1os.topo"), Ports{Queue: 1 << 30})
 	n.Hosts[100].Bind(net.ProtoUDP, 7, &sink{e: n.Engine})

@@ -71,32 +71,33 @@ type TransportPlan struct {
 	Policy      string   `toml:"policy"`
 	// FlowletTimeout is the timeout of flowlet policies, or zero for the policy's default.
 	FlowletTimeout Duration `toml:"flowlet_timeout"`
-	LinkGbit       float64  `toml:"link_gbit"` // of every path, for policies; 0: unknown to them
-	AtOnce         bool     `toml:"at_once"`   // connections are made all at the same time
+	LinkGbit       float64  `toml:"link_gbit"` // rate of every path in Gbit/s, for policies; 0: unknown
+	AtOnce         bool     `toml:"at_once"`   // all connections are opened at the same time
 	Unordered      bool     `toml:"unordered"` // a tunnel delivers inner packets in the order of arrival
 	MinRTO         Duration `toml:"min_rto"`
 	Subflows       int      `toml:"subflows"`
-	// Packet, Every and From belong to the kind "datagrams". Packet is a datagram's size in bytes,
+	// Packet, Every and From are for the kind "datagrams". Packet is a datagram's size in bytes,
 	// and Every the time between two datagrams of a flow. Datagrams sent before From are not
 	// counted.
 	Packet int      `toml:"packet"`
 	Every  Duration `toml:"every"`
 	From   Duration `toml:"from"`
-	// Split and Bulk belong to the kind "datagrams", too. Datagrams sent from Split on are counted
-	// apart, and flows of the group Bulk are TCP connections in the same tunnel.
+	// Split and Bulk are for the kind "datagrams", too. Datagrams sent from Split on are counted
+	// separately, and flows of the group Bulk are TCP connections in the same tunnel.
 	Split   Duration `toml:"split"`
 	Bulk    string   `toml:"bulk"`
 	HyStart bool     `toml:"hystart"` // leave slow start when the round trip grows
 	// Algorithm is "cubic" (the default), "linux" (CUBIC as in Linux 6.18), "reno", or "dctcp".
 	// DCTCP needs a network that marks packets.
 	Algorithm string `toml:"algorithm"`
-	// With Coupled set, RFC 6356 (LIA) couples the subflows, and all of them are open before time
-	// zero. Without Coupled, subflows behave as in upstream Linux. Subflows in upstream Linux are
-	// independent, and all but the first join after the first acknowledgement.
+	// If Coupled is set, RFC 6356 (LIA) couples the subflows, and all of them are open before time
+	// zero. Otherwise subflows behave as in upstream Linux. There they are independent, and all
+	// except the first join after the first acknowledgement.
 	Coupled bool `toml:"coupled"`
-	// Local belongs to the kind "tcp" with a policy: see LeafConfig.
+	// Local is for the kind "tcp" with a policy (see LeafConfig).
 	Local bool `toml:"local"`
-	// Watch is a hook of the path policy, as in SRDConfig, and Saw one of leaves, as in LeafConfig.
+	// Watch is a hook for path policies, as in SRDConfig. Saw is a hook for leaf switches, as in
+	// LeafConfig.
 	Watch func(steer.Policy) steer.Policy                `toml:"-"`
 	Saw   func(at time.Duration, flow uint32, bytes int) `toml:"-"`
 }
@@ -106,8 +107,8 @@ type Case struct {
 	Name      string       `toml:"name"`
 	Transport string       `toml:"transport"`
 	Matrix    string       `toml:"matrix"`
-	Size      int64        `toml:"size"`    // bytes of each flow of the matrix; 0: its own
-	Batches   int          `toml:"batches"` // repetitions of the matrix, each after the end of the last; 0: once
+	Size      int64        `toml:"size"`    // bytes of each flow of the matrix; 0: the size in the matrix
+	Batches   int          `toml:"batches"` // number of consecutive runs of the matrix; 0: once
 	Flows     []FlowPlan   `toml:"flow"`
 	Poisson   *PoissonPlan `toml:"poisson"`
 	Faults    []FaultPlan  `toml:"fault"`
@@ -121,24 +122,26 @@ type Case struct {
 	// that the fault plan breaks.
 	FaultFile string `toml:"fault_file"`
 	FaultMost int    `toml:"fault_most"`
-	// AtMost and AtLeast are upper and lower bounds of metrics, by their names in Summary.Value.
+	// AtMost and AtLeast are upper and lower bounds of metrics. The keys are the names that
+	// Summary.Value accepts.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
-	// On contains the case's differences for some host models, by name: [case.on.daemon].
+	// On has the goals that differ for some host models, by the name of the model:
+	// [case.on.daemon].
 	On map[string]HostGoals `toml:"on"`
 	// BestOf names cases that precede this case in the plan. The case's speed (Summary.Speed) must
 	// be at least the fraction Share of the fastest case in BestOf.
 	BestOf []string `toml:"best_of"`
 	Share  float64  `toml:"share"`
-	// NoWorse names other cases to compare with. The case's mean and longest completion time must
-	// not exceed the lowest of the cases in NoWorse. A known miss of NoWorse is a ratio, under the
-	// name worseMean or worseMax.
+	// NoWorse names other cases. The case's mean and longest completion time must not exceed the
+	// lowest of those cases. A known miss of this goal is a ratio, under the name worseMean or
+	// worseMax.
 	NoWorse []string `toml:"no_worse"`
 	// Figure names the picture that shows the case. Cases with the same figure name share a
 	// picture.
 	Figure string `toml:"figure"`
-	// Line names a line in a picture of longest completion times. The case is a point of this line
-	// at the value X.
+	// Line is the name of a line in a picture of longest completion times. The case is the point of
+	// this line at the abscissa X.
 	Line string  `toml:"line"`
 	X    float64 `toml:"x"`
 	// Skip is the number of samples to ignore at the start.
@@ -147,7 +150,7 @@ type Case struct {
 	// except endless ones.
 	Group string `toml:"group"`
 
-	order  int // in the plan
+	order  int // position in the plan
 	matrix *workload.Matrix
 	sizes  *workload.Sizes
 	faults *workload.Faults
@@ -167,12 +170,13 @@ type HostGoals struct {
 type FlowPlan struct {
 	Src   int      `toml:"src"`
 	Dst   int      `toml:"dst"`
-	Size  int64    `toml:"size"` // bytes; 0: endless
+	Size  int64    `toml:"size"` // bytes of each flow; 0: endless
 	Count int      `toml:"count"`
-	Start Duration `toml:"start"` // of the first
-	Every Duration `toml:"every"` // between two
-	// Hosts is the number of sending hosts: Src and the hosts after it; 0: one. The number of the
-	// receiver grows by Step from one sending host to the next, and the start time by Stagger.
+	Start Duration `toml:"start"` // start of the first flow
+	Every Duration `toml:"every"` // time between the starts of two flows
+	// Hosts is the number of sending hosts, which are Src and the hosts after it. 0 means one. From
+	// one sending host to the next, the number of the receiver increases by Step, and the start
+	// time by Stagger.
 	Hosts     int      `toml:"hosts"`
 	Step      int      `toml:"step"`
 	Stagger   Duration `toml:"stagger"`
@@ -183,9 +187,9 @@ type FlowPlan struct {
 // PoissonPlan describes flows with random start times, see workload.Poisson.
 type PoissonPlan struct {
 	Sizes string   `toml:"sizes"` // FILE.cdf
-	Most  int64    `toml:"most"`  // bytes of the largest flow; larger ones are cut to it; 0: any
-	Load  float64  `toml:"load"`  // of the links of the sending hosts
-	From  []int    `toml:"from"`  // first and last host
+	Most  int64    `toml:"most"`  // largest flow size in bytes, to which larger sizes are cut; 0: no limit
+	Load  float64  `toml:"load"`  // offered load as a share of the sending hosts' links
+	From  []int    `toml:"from"`  // numbers of the first and the last sending host
 	To    []int    `toml:"to"`
 	Over  Duration `toml:"over"`
 	Group string   `toml:"group"`
@@ -210,7 +214,8 @@ func (x *PoissonPlan) check(hosts int) error {
 	return nil
 }
 
-// mostLoad exceeds any load that a network carries, as a share of its capacity.
+// mostLoad is the largest valid load, as a share of the capacity. It exceeds any load that a
+// network can carry.
 const mostLoad = 10.0
 
 // FaultPlan describes a fault in a plan, see Fault.
@@ -254,7 +259,7 @@ func Load(name string, read func(file string) ([]byte, error)) (*Plan, error) {
 	return p, p.load(read)
 }
 
-// These constants bound a plan: the virtual time of a run, and the repetitions of a flow or a
+// These constants bound the virtual time of a run, and the number of repetitions of a flow or a
 // matrix.
 const (
 	mostEnd   = time.Hour

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Every policy carries a plan's flow. On an empty network none needs more than a little
-// beyond the ideal. Only duplicate does, which sends everything twice.
+// With every policy, the flow of a plan completes. On an empty network it takes little more than
+// its ideal time, except with the policy duplicate, which sends everything twice.
 func TestEveryPolicyRuns(t *testing.T) {
 	for _, name := range steer.Names() {
 		most := 1.3

@@ -13,47 +13,48 @@ import (
 // These constants bound the daemon's rounds and queues, with the values of srd/loop/worker.go and
 // srd/udp/bank.go.
 const (
-	roundPackets = 128     // received before anything is sent
-	roundTrains  = 8       // sent for one peer before others get their turn
-	socketRoom   = 8 << 20 // bytes that may wait in the socket of a port
+	roundPackets = 128     // largest number of packets received before anything is sent
+	roundTrains  = 8       // largest number of trains sent for one peer in its turn
+	socketRoom   = 8 << 20 // capacity in bytes of the socket of a port
 	// nicRoom bounds the bytes in the interface's queue, like fq_codel's memory_limit. The
 	// interface drops packets beyond nicRoom. (Socket send buffers hold 4 MB for each port, and in
 	// total more than nicRoom.)
 	nicRoom = 32 << 20
-	// lineShare is the share of its time that a process works when its link is fully used. A
-	// process that cannot fill its link would make every experiment measure only the processor. A
-	// real host with such a fast link would use several threads. Therefore the model divides the
-	// cost of each packet by the number of threads that would be needed.
+	// lineShare is the share of its time for which a process works when its link is fully used. If
+	// a process could not fill its link, every experiment would measure only the processor. A real
+	// host with such a fast link would use several threads. So the model divides the cost of each
+	// packet by the number of threads that would be needed.
 	lineShare = 0.5
-	// socketEach is the kernel's overhead for a packet in a socket, in bytes beside the payload.
+	// socketEach is the kernel's overhead for a packet in a socket, in bytes in addition to the
+	// payload.
 	socketEach = 512
 	// warmSamples is the number of samples of each kind that a process has measured before time
 	// zero.
 	warmSamples = 64
 )
 
-// process models the daemon on a host: one worker that sleeps, and wakes up late. The worker
-// handles received packets, lets its connections send, and sleeps again (srd/loop). Each packet
-// costs the worker processor time.
+// process models the daemon on a host, with one worker that sleeps, and wakes with a delay. The
+// worker handles received packets, lets its connections send, and sleeps again (srd/loop). Each
+// packet costs the worker processor time.
 type process struct {
 	host   *srdHost
 	delays *delays
 	rng    *rand.Rand
-	share  float64 // of the recorded costs, see lineShare
+	share  float64 // share of the recorded costs that applies, see lineShare
 
-	inbox   []stamped      // not received yet
-	waiting map[uint16]int // bytes in it for each port
-	touched []*srdEnd      // to be served
+	inbox   []stamped      // packets in the sockets, not received yet
+	waiting map[uint16]int // bytes in inbox for each port
+	touched []*srdEnd      // ends that must be served
 	serve   int            // number of ends in touched that are still to be served in this round
-	taken   int            // packets received in this round
+	taken   int            // number of packets received in this round
 	awake   bool
-	from    netip.AddrPort // of the packet received last: packets of a train come merged
+	from    netip.AddrPort // source of the packet received last, because the packets of a train arrive merged
 	train   *srd.Train
 	late    mono.Lateness
-	stopped bool // no program runs
+	stopped bool // the program does not run
 
-	Overflow uint64 // packets for which the sockets had no room
-	NoBuffer uint64 // packets for which the interface had no room
+	Overflow uint64 // number of packets for which the sockets had no room
+	NoBuffer uint64 // number of packets for which the interface had no room
 }
 
 // stamped is a packet with the kernel's receive stamp.
@@ -65,7 +66,8 @@ type stamped struct {
 func newProcess(h *srdHost, d *delays) *process {
 	p := &process{host: h, delays: d, rng: h.srd.rng, train: srd.NewTrain(), share: 1, waiting: make(map[uint16]int)}
 	mtu := float64(h.srd.cfg.MTU)
-	// The factor share applies even if no two packets are merged, and each packet is answered.
+	// The factor is computed for the case in which no packets are merged and each packet is
+	// answered.
 	if cost := float64(d.sendTrain + d.sendPacket + d.receiveTrain + d.receivePacket); cost > 0 && h.Up.Rate > 0 {
 		p.share = min(1, lineShare*mtu/h.Up.Rate*1e9/cost)
 	}
@@ -104,8 +106,8 @@ func (p *process) arrive(pkt *net.Packet) {
 	p.wake(p.delays.arrival.draw(p.rng))
 }
 
-// offer wakes the process because an application has data for e. The wake-up has the delay of a
-// packet that arrives from a device.
+// offer wakes the process because an application has data for e. The wake-up has the same delay as
+// for a packet from a device.
 func (p *process) offer(e *srdEnd) {
 	p.touch(e)
 	p.wake(p.delays.arrival.draw(p.rng))
@@ -169,7 +171,7 @@ func (p *process) receive() time.Duration {
 }
 
 // send lets the next connection send one train and returns the processor time. The connection
-// remains first until it has sent its trains of a round, or has nothing more to send.
+// remains first in the queue until it has sent all trains of its turn, or has nothing more to send.
 func (p *process) send() time.Duration {
 	e := p.touched[0]
 	now := p.host.engine.Now()

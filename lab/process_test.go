@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// on runs the only case of a plan on a kind of host.
+// on runs the only case of a plan with the given host model.
 func on(t testing.TB, host, text string) (*Result, *run) {
 	t.Helper()
 	p := plan(t, text)
@@ -24,9 +24,9 @@ func on(t testing.TB, host, text string) (*Result, *run) {
 	return r.result(), r
 }
 
-// A flow on hosts that are processes begins with a handshake, and with processes that wake
-// up. It takes longer than on ideal ones, and ends whole. The later the process, the later
-// the end.
+// On hosts that model a process, a flow begins with a handshake and with wake-ups of the processes.
+// It completes, but takes longer than on ideal hosts. The larger the delays of the process are, the
+// longer it takes.
 func TestDaemonsAreSlower(t *testing.T) {
 	var before float64
 	for _, host := range []string{"ideal", "daemon-20us", "daemon"} {
@@ -39,7 +39,7 @@ func TestDaemonsAreSlower(t *testing.T) {
 	}
 }
 
-// Nothing is known of the network before the first flow of a daemon starts.
+// Before its first flow starts, a daemon knows nothing about the network.
 func TestDaemonsBeginCold(t *testing.T) {
 	p := plan(t, head+network+lone)
 	m, _ := HostNamed("daemon")
@@ -53,7 +53,7 @@ func TestDaemonsBeginCold(t *testing.T) {
 	}
 }
 
-// Two runs of a seed are the same, on processes as well.
+// Two runs with the same seed give the same result on hosts that model a process, too.
 func TestDaemonsAreDeterministic(t *testing.T) {
 	a, _ := on(t, "daemon-busy", head+network+lone)
 	b, _ := on(t, "daemon-busy", head+network+lone)
@@ -62,7 +62,8 @@ func TestDaemonsAreDeterministic(t *testing.T) {
 	}
 }
 
-// The kernel runs TCP: it wakes no process, and a case of TCP alone is played once.
+// TCP runs in the kernel, so it wakes no process. A case with only TCP flows is run on one host
+// model only.
 func TestKernelHasNoProcess(t *testing.T) {
 	p := plan(t, head+network+"[transport.tcp]\nkind = \"tcp\"\nmtu = 9000\n"+lone)
 	c := p.Cases[0]
@@ -75,7 +76,7 @@ func TestKernelHasNoProcess(t *testing.T) {
 	}
 }
 
-// Sockets and the interface hold so much and no more.
+// The queues of the sockets and of the interface have bounded capacities.
 func TestProcessHasBoundedRoom(t *testing.T) {
 	e := net.NewEngine(1, nil)
 	h := &srdHost{Host: newHost(e, 0, address(0)), srd: &SRD{cfg: SRDConfig{MTU: 9000}}}
@@ -105,7 +106,8 @@ func TestProcessHasBoundedRoom(t *testing.T) {
 	}
 }
 
-// The recorded tables are distributions, and a drawn value is within its distribution.
+// The recorded tables are valid distributions. A drawn value is within the range of its
+// distribution.
 func TestRecordedDelays(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for name := range recorded {
@@ -134,7 +136,7 @@ func TestRecordedDelays(t *testing.T) {
 	}
 }
 
-// Errors in a table are named, with their line.
+// The error of an invalid table names the fault and its line.
 func TestDelaysErrors(t *testing.T) {
 	const good = "send-train 1us\nquantile 0 1us 1us\nquantile 1 2us 3us\n"
 	if _, err := parseDelays("f", good); err != nil {
@@ -157,7 +159,7 @@ func TestDelaysErrors(t *testing.T) {
 	}
 }
 
-// newTestTrain is a train of n packets.
+// newTestTrain returns a train of n packets.
 func newTestTrain(size, n int) *srd.Train {
 	return &srd.Train{
 		Tuple: srd.Tuple{Remote: netip.AddrPortFrom(address(1), firstPort)}, Size: size, Buf: make([]byte, size*n),

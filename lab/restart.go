@@ -8,12 +8,12 @@ import (
 )
 
 // RestartPlan describes a program that ends properly, and starts again after a pause. During the
-// pause the program's sockets and device remain, with the packets in them, as systemd keeps them
+// pause the program's sockets and device remain, with the packets in them. systemd does the same
 // for the daemon.
 type RestartPlan struct {
 	Host int      `toml:"host"`
 	At   Duration `toml:"at"`
-	For  Duration `toml:"for"` // until the next program runs
+	For  Duration `toml:"for"` // pause until the next program runs
 }
 
 // restarter is a Transport whose programs can be restarted.
@@ -68,7 +68,7 @@ func (h *srdHost) reboot() {
 	for _, e := range h.ends {
 		cfg, err := h.config(e.remote)
 		if err != nil {
-			panic("lab: " + err.Error()) // the same configuration was right before
+			panic("lab: " + err.Error()) // cannot happen, because the same configuration was valid before
 		}
 		e.conn, e.control = newConn(cfg), cfg.Control.(*coreControl)
 		h.end.Add(e.conn)

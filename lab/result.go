@@ -12,19 +12,19 @@ type Result struct {
 	Plan   string           `json:"plan"`
 	Title  string           `json:"title"`
 	Case   string           `json:"case"`
-	Order  int              `json:"order"`            // of the case in its plan
-	Figure string           `json:"figure,omitempty"` // from here to Skip: as in the case
+	Order  int              `json:"order"`            // position of the case in its plan
+	Figure string           `json:"figure,omitempty"` // this field and those down to Skip are copied from the case
 	Line   string           `json:"line,omitempty"`
 	X      float64          `json:"x,omitempty"`
 	Group  string           `json:"group,omitempty"`
 	Skip   int              `json:"skip,omitempty"`
-	Host   string           `json:"host"` // HostModel's name
+	Host   string           `json:"host"` // name of the host model
 	Seed   uint64           `json:"seed"`
-	Hash   string           `json:"hash"`   // digest over all flows: equal runs have equal ones
-	Events uint64           `json:"events"` // of the simulator
+	Hash   string           `json:"hash"`   // hash over the results of all flows, to compare runs
+	Events uint64           `json:"events"` // number of the simulator's events
 	Time   float64          `json:"time_us"`
 	Flows  []FlowResult     `json:"flows"`
-	Links  []LinkResult     `json:"links"` // links with packets
+	Links  []LinkResult     `json:"links"` // links that carried packets
 	Stats  map[string]Stats `json:"stats"` // by transport
 	// Sample is the sampling interval in microseconds. Samples holds the bytes that each flow
 	// delivered in each interval.
@@ -53,9 +53,9 @@ type FlowResult struct {
 	// FCT is the flow completion time, from the start to the last byte at the receiver. An FCT of 0
 	// means that the flow did not complete.
 	FCT float64 `json:"fct_us"`
-	// Ideal is the shortest possible completion time on the busier of the flow's two host links.
-	// The ideal assumes that only this flow, and the flows with the same start time, use the link.
-	// The ideal time also includes the delay of one packet through an empty network.
+	// Ideal is the shortest possible completion time on the busier of the flow's two host links. It
+	// assumes that only this flow, and the flows with the same start time, use the link. It
+	// includes the delay of one packet through an empty network.
 	Ideal     float64 `json:"ideal_us"`
 	Delivered int64   `json:"delivered"`
 }
@@ -66,9 +66,9 @@ type LinkResult struct {
 	Packets uint64 `json:"packets"`
 	Bytes   uint64 `json:"bytes"`
 	Queue   uint64 `json:"queue_drops"`
-	Faults  uint64 `json:"fault_drops"` // by loss, by a policer, and while it was down
+	Faults  uint64 `json:"fault_drops"` // packets lost by random loss, by a policer, and while the link was down
 	Marked  uint64 `json:"marked"`
-	Peak    int    `json:"peak_bytes"` // most bytes that ever waited
+	Peak    int    `json:"peak_bytes"` // largest number of bytes in the queue
 }
 
 // linkCount holds the counters of a link at time zero.
@@ -131,7 +131,8 @@ func (r *run) flow(i int, f *Flow) FlowResult {
 	if f.ended != 0 {
 		x.FCT = micros(f.ended.Sub(f.begun))
 	}
-	// out and in are sums over the flows with the same start time in the same batch.
+	// out and in are the sums of bytes over the flows with the same start time in the same batch,
+	// at the sender's and at the receiver's link.
 	var out, in int64
 	for k, g := range r.flows {
 		if r.batch[k] == r.batch[i] && g.At == f.At && g.Group == f.Group {

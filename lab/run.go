@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// settleMost bounds the time that transports may take before time zero, and settleStep is the
-	// interval of checks.
+	// settleMost bounds the virtual time that transports may take for preparations before time
+	// zero. settleStep is the interval at which the run checks whether they are ready.
 	settleMost = 20 * time.Second
 	settleStep = 5 * time.Millisecond
 	// tellEvery is the number of simulated events between two progress reports.
 	tellEvery = 1 << 18
 )
 
-// Run simulates one case of a plan on a host model with a seed. At intervals Run calls the
-// function progress() with the share of delivered bytes, or of elapsed time. The argument
-// `progress` may be nil.
+// Run simulates one case of a plan on a host model with a seed. At intervals Run calls the function
+// progress() with the share of bytes that are delivered, or of the time that has elapsed. The
+// argument `progress` may be nil.
 func Run(p *Plan, c *Case, on *HostModel, seed uint64, progress func(share float64)) (*Result, error) {
 	r := newRun(p, c, seed)
 	r.on = on
@@ -45,7 +45,7 @@ func newRun(p *Plan, c *Case, seed uint64) *run {
 	return r
 }
 
-// Flows returns the flows that Run would simulate, without a transport.
+// Flows returns the flows that Run would simulate. They have no transport.
 func Flows(p *Plan, c *Case, seed uint64) ([]*Flow, error) {
 	r := newRun(p, c, seed)
 	err := r.addFlows()
@@ -63,17 +63,17 @@ type run struct {
 	engine *net.Engine
 	net    *Network
 	flows  []*Flow
-	batch  []int // of each flow; -1: by its time
+	batch  []int // batch of each flow; -1: the flow starts at its own time
 	names  []string
 	byName map[string]Transport
 
 	zero    mono.Time
-	open    int // flows with an end that are still open
-	wait    int // open flows of the running batch
-	running int // number of that batch
+	open    int // number of open flows that are not endless
+	wait    int // number of open flows of the current batch
+	running int // number of the current batch
 	bytes   int64
 	total   int64
-	sampled []int64 // bytes delivered at the last sample, by flow
+	sampled []int64 // bytes that each flow had delivered at the last sample
 	samples [][]int64
 	before  []linkCount
 	links   []LinkSamples

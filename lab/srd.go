@@ -16,20 +16,20 @@ import (
 
 // SRDConfig is the configuration of the SRD transport.
 type SRDConfig struct {
-	Ports       int           // source ports of each host: paths to each other host
+	Ports       int           // number of source ports of each host, and so of paths to each other host
 	MTU         int           // bytes of the largest IP packet
-	Granularity time.Duration // of clock and scheduling (srd.Config)
-	Policy      string        // path policy, a name of package steer; "" is spray
+	Granularity time.Duration // granularity of clock and scheduling (srd.Config)
+	Policy      string        // name of a path policy in package steer; "" means spray
 	// FlowletTimeout is the timeout of flowlet policies, or zero for the policy's default.
 	FlowletTimeout time.Duration
 	// LinkRate is the path rate given to policies, in bytes per second. Zero means unknown.
 	LinkRate float64
-	// With AtOnce set, all connections open at the same time, so that the challenges of their paths
-	// queue behind each other.
+	// If AtOnce is set, all connections open at the same time. Then the challenges of their paths
+	// wait for each other.
 	AtOnce bool
-	// With Unordered set, the order of inner flows is not restored.
+	// If Unordered is set, the order of inner flows is not restored.
 	Unordered bool
-	// Host is the host model, and nil means Ideal.
+	// Host is the host model. nil means Ideal.
 	Host *HostModel
 	// Watch, if set, wraps each connection's path policy.
 	Watch func(steer.Policy) steer.Policy
@@ -48,7 +48,7 @@ func (c *SRDConfig) policy(seed uint64) (steer.Policy, error) {
 	return p, err
 }
 
-// trainBytes bounds a train of a host that acts at once. A network card sends packet by packet, so
+// trainBytes bounds a train of an ideal host in bytes. A network card sends packet by packet, so
 // its trains are short.
 const trainBytes = mostMTU
 
@@ -63,11 +63,11 @@ type SRD struct {
 	cfg   SRDConfig
 	net   *Network
 	rng   *rand.Rand
-	hosts []*srdHost // nil: takes no part
-	first Stats      // at time zero
-	made  int        // connections
-	train srd.Train  // being built, on hosts that act at once
-	plain []byte     // payload of the packet being handled
+	hosts []*srdHost // nil: the host has no flows
+	first Stats      // counters at time zero
+	made  int        // number of connections
+	train srd.Train  // the train that is being built, on ideal hosts
+	plain []byte     // payload of the packet that is being handled
 }
 
 // NewSRD returns the SRD transport for a network. NewSRD returns an error if the path policy does
@@ -88,23 +88,23 @@ type srdHost struct {
 	base  uint16 // UDP port of socket 0
 	ends  []*srdEnd
 	index map[uint32]*srdIndex
-	next  uint32 // receiver index
+	next  uint32 // next receiver index
 	// begun and ended are the times at which this host's last connections, as initiator and as
 	// responder, have opened.
 	begun, ended time.Duration
 
-	process *process // nil: the host acts in no time
-	done    Stats    // of connections of former programs
+	process *process // nil: an ideal host
+	done    Stats    // counters of connections of earlier programs
 }
 
-// srdIndex is an entry for a receiver index, which is first reserved for a connection and later has
+// srdIndex is the entry of a receiver index. It is first reserved for a connection, and later gets
 // keys.
 type srdIndex struct {
 	end  *srdEnd
 	keys *coreKeys
 }
 
-// random is an io.Reader of bytes from a seeded generator.
+// random is an io.Reader that returns bytes of a seeded generator.
 type random struct{ rng *rand.Rand }
 
 func (r random) Read(b []byte) (int, error) {
@@ -137,7 +137,7 @@ func (t *SRD) host(i int) *srdHost {
 	return h
 }
 
-// cold reports whether connections open only when the first data are sent.
+// cold reports whether connections are opened only when the first data is sent.
 func (t *SRD) cold() bool { return t.cfg.Host != nil && t.cfg.Host.delays != nil }
 
 // Open implements Transport.
@@ -190,13 +190,13 @@ func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
 }
 
 // turn returns the time, before time zero, at which the connection from a to b opens. A host's
-// connections open one after another, unless the plan requests them all at once. If connections
-// opened at the same time, the probes of their paths would fill queues and be lost, and initiations
-// would need cookies.
+// connections open one after another, unless AtOnce is set. If all opened at the same time, the
+// probes of their paths would fill queues and be lost, and handshake initiations would need
+// cookies.
 //
 // The interval between connections also keeps their path challenges apart. If two connections
 // opened in step, each challenge of one would meet a challenge of the other on a common link. The
-// queueing delay of a challenge on a shared link would count as part of the path's base RTT.
+// resulting queueing delay would count as part of the path's base RTT.
 func (t *SRD) turn(a, b *srdHost) time.Duration {
 	if t.cfg.AtOnce {
 		return 0
@@ -208,16 +208,16 @@ func (t *SRD) turn(a, b *srdHost) time.Duration {
 }
 
 const (
-	// connectEvery is about twice the time to send the probes of 32 paths at 10 Gbit/s.
+	// connectEvery is about twice the time that the probes of 32 paths take at 10 Gbit/s.
 	connectEvery = 500 * time.Microsecond
 	// connectPath is the interval between the first challenges of a connection's paths (openEvery
-	// of package srd). A connection also gets the time connectRest for its handshake and its last
-	// size probes.
+	// of package srd). In addition a connection has the time connectRest for its handshake and its
+	// last size probes.
 	connectPath = 300 * time.Microsecond
 	connectRest = time.Millisecond
 )
 
-// call starts the handshake, after both ends have received the list of all paths.
+// call gives both ends the list of all paths, and then starts the handshake.
 func (e *srdEnd) call() {
 	e.called, e.peer.called = true, true
 	now := e.host.engine.Now()
@@ -230,8 +230,8 @@ func (e *srdEnd) call() {
 // Settled implements Transport, and reports whether every path is in use with its full packet size.
 func (t *SRD) Settled() bool { return t.settled((*srdEnd).settled) }
 
-// settled reports whether the condition is(end) holds for all ends of connections. For cold
-// connections settled always returns true.
+// settled reports whether the function is() returns true for all ends of connections. If
+// connections are cold, settled always returns true.
 func (t *SRD) settled(is func(*srdEnd) bool) bool {
 	if t.cold() {
 		return true
@@ -334,7 +334,7 @@ func (h *srdHost) Receive(p *net.Packet) {
 }
 
 // take passes a packet to its connection, and returns this host's end of the connection. The
-// argument `at` is the kernel's timestamp, or 0 without one.
+// argument `at` is the kernel's timestamp, or 0 if there is none.
 func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
 	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: srd.UplinkOf(p.Dst.Addr(), 0), Remote: p.Src}
 	index, ok := srd.DataIndex(p.Data)

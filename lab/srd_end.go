@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// timerTick is the granularity of simulated timers. At 400 Gbit/s, by comparison, a packet of
-	// 4,000 bytes takes 80 ns.
+	// timerTick is the granularity of simulated timers. For comparison, a packet of 4,000 bytes
+	// takes 80 ns at 400 Gbit/s.
 	timerTick = 10 * time.Nanosecond
 	// zeroBytes is the size in bytes of the largest message.
 	zeroBytes = srd.MaxPacket
@@ -32,17 +32,17 @@ type srdEnd struct {
 	peer    *srdEnd
 
 	flows []*srdFlow
-	ring  []*srdFlow // flows with something to send, in turns
+	ring  []*srdFlow // flows with data to send, in the order of their turns
 	turn  int
 
 	fire func()
-	wake mono.Time // earliest timer that is set; Never: none
-	due  mono.Time // when service is due
+	wake mono.Time // time of the earliest timer that is set; Never: none
+	due  mono.Time // time at which service() must be called
 
 	// The fields called and touched are used only on hosts that model a process.
-	called  bool // the connection has been asked for
-	touched bool // it is to be served
-	trains  int  // sent in this round
+	called  bool // an application has requested the connection
+	touched bool // it is in the process's list touched
+	trains  int  // number of trains sent in this round
 }
 
 // endApp is the application at one end of a connection: either flows of messages, or a tunnel.
@@ -51,7 +51,8 @@ type endApp interface {
 	deliver(now mono.Time, m *srd.Message)
 	advance(now mono.Time)
 	deadline() mono.Time
-	// restarted is called when the peer is a new process, and ended when this process ends.
+	// restarted is called when the peer has become a new process. ended is called when this process
+	// ends.
 	restarted(now mono.Time)
 	ended(now mono.Time)
 }
@@ -60,7 +61,7 @@ type endApp interface {
 type srdFlow struct {
 	flow *Flow
 	end  *srdEnd
-	left int64 // bytes not handed to the transport
+	left int64 // number of bytes not yet passed to the transport
 }
 
 func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
@@ -75,8 +76,8 @@ func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
 	return e, nil
 }
 
-// tuples returns all 4-tuples of paths to the peer: every pair of addresses, with each local port
-// and the peer's first port. As in the daemon, the outermost loop is over the ports.
+// tuples returns the 4-tuples of all paths to the peer. They combine every pair of addresses with
+// each local port and the peer's first port. As in the daemon, they are ordered by port first.
 func (e *srdEnd) tuples() (v []srd.Tuple) {
 	for n := range e.host.srd.cfg.Ports {
 		for _, to := range e.remote.Addrs() {
@@ -112,11 +113,11 @@ func (e *srdEnd) turnOf() *srdFlow {
 	return e.ring[e.turn]
 }
 
-// hash replaces a hash of the inner five-tuple with Knuth's multiplicative hash (The Art of
-// Computer Programming, volume 3, section 6.4).
+// hash represents the hash of the inner five-tuple. It is Knuth's multiplicative hash of the flow's
+// number (The Art of Computer Programming, volume 3, section 6.4).
 func (f *srdFlow) hash() uint32 { return uint32(f.flow.ID+1) * 2654435761 }
 
-// Waiting implements srd.Source. The result is always 0, because programs that use the transport
+// Waiting implements srd.Source. It always returns 0, because programs that use the transport
 // directly do not report waiting data.
 func (e *srdEnd) Waiting() int { return 0 }
 
@@ -194,8 +195,8 @@ func (e *srdEnd) flow(id int) *srdFlow {
 	panic("lab: message of no flow")
 }
 
-// again returns n bytes to the flow, to be sent once more. Before this call the transport has given
-// up the messages with these bytes.
+// again returns n bytes to the flow, which sends them once more, because the transport has given up
+// the messages with these bytes.
 func (f *srdFlow) again(n int64) {
 	if f.left == 0 {
 		f.end.ring = append(f.end.ring, f)
@@ -236,11 +237,11 @@ func (e *srdEnd) arm(now mono.Time) {
 	}
 }
 
-// onTimer runs at each time for which a timer was set, even if the deadline has moved since.
+// onTimer runs at each time for which a timer was set, even if the deadline has changed since then.
 func (e *srdEnd) onTimer() {
 	now := e.host.engine.Now()
 	if now < e.wake {
-		return // an earlier timer was set meanwhile, and has fired
+		return // an earlier timer was set in the meantime, and has already fired
 	}
 	e.wake = mono.Never
 	if now >= e.due {
@@ -257,7 +258,7 @@ func (e *srdEnd) onTimer() {
 	}
 }
 
-// next sends one train, which it builds in the one buffer of the transport.
+// next builds one train in the transport's only buffer, and sends it.
 func (e *srdEnd) next(now mono.Time) bool {
 	h, t := e.host, &e.host.srd.train
 	t.Buf = t.Buf[:0]

@@ -8,30 +8,30 @@ import (
 // Summary summarizes all runs of one case.
 type Summary struct {
 	Runs  int
-	Flows int // counted
-	Open  int // of those, not ended
+	Flows int // number of flows in the summary
+	Open  int // number of those that have not ended
 
 	Mean, Median, P99, Max float64 // completion times in microseconds
 	MeanRatio, MedianRatio, P99Ratio,
-	MaxRatio float64 // the same of completion time / ideal
+	MaxRatio float64 // maximum of completion time / ideal time
 
-	Drops         uint64 // at queues
-	HostDrops     uint64 // in sockets and interfaces of hosts
-	Faults        uint64 // by faults
+	Drops         uint64 // packets dropped by queues
+	HostDrops     uint64 // packets dropped in sockets and interfaces of hosts
+	Faults        uint64 // packets lost by faults
 	Retransmitted uint64
 	Spurious      uint64
 	Packets       uint64
-	Peak          int // bytes, of the longest queue of a switch
+	Peak          int // longest queue of a switch in bytes
 
-	// Jain is the smallest of the samples' fairness indices (Jain et al.) of the endless flows'
-	// goodput. Least is the smallest share of a flow in a sample, relative to the mean of all flows
-	// in that sample.
+	// Jain is Jain's fairness index of the endless flows' goodput, in the sample in which it is
+	// smallest. Least is the smallest ratio of a flow's goodput in a sample to the mean of all
+	// flows in that sample.
 	Jain  float64
 	Least float64
 	// Goodput is the mean goodput of the endless flows, in Gbit/s.
 	Goodput float64
 
-	samples int // in Goodput
+	samples int // number of samples in Goodput
 }
 
 // Value returns the metric that a goal names. The result `ok` is false if Value has no metric of
@@ -70,8 +70,8 @@ func (s *Summary) Value(name string) (v float64, ok bool) {
 	return v, true
 }
 
-// Summarize summarizes the runs of a case. Only flows of the group are included. The empty group
-// stands for all flows that have an end. The first skip samples of each run are ignored.
+// Summarize summarizes the runs of a case. Only flows of the group are included. If group is "",
+// these are all flows that are not endless. The first `skip` samples of each run are ignored.
 func Summarize(runs []*Result, group string, skip int) Summary {
 	s := Summary{Runs: len(runs), Jain: 1, Least: 1}
 	var times, ratios []float64

@@ -8,40 +8,40 @@ import (
 )
 
 // Point is one network of the sweep, which covers many kinds of networks. All points have the same
-// traffic, and each fabric differs in one property from an ordinary fabric. A transport that is
-// tuned for one round trip or rate would suddenly slow down at some point.
+// kind of traffic, and each differs from an ordinary fabric in one property. If a transport were
+// tuned for one round trip or rate, it would suddenly become slower at some point.
 type Point struct {
 	Name   string
-	RTT    time.Duration // between leaves, of an empty network
-	Gbit   float64       // of each link
+	RTT    time.Duration // round trip between leaves on an empty network
+	Gbit   float64       // rate of each link in Gbit/s
 	MTU    int
-	Queue  int // bytes, of each port
-	Over   int // hosts of a leaf for each of its uplinks
-	Hosts  int // of a leaf
+	Queue  int // queue of each port in bytes
+	Over   int // oversubscription: number of a leaf's hosts for each of its uplinks
+	Hosts  int // number of hosts of a leaf
 	Leaves int
-	Into   int   // so many hosts send to one; 0: each host sends to another (a permutation)
+	Into   int   // number of hosts that send to one; 0: each host sends to another one (a permutation)
 	Size   int64 // bytes of each flow
-	Alone  bool  // one flow only
-	Short  bool  // part of the short sweep
+	Alone  bool  // there is only one flow
+	Short  bool  // the point is part of the short sweep
 	// Series names a series of points that differ only in the value of one parameter. From one
 	// point of a series to the next, completion times may grow in proportion to the round trip. A
-	// larger increase between two points is a cliff.
+	// larger growth is a cliff.
 	Series string
 
-	// Known holds ratios that are too high today, by the host model's name. Known ratios are faults
-	// of the transport, and no run may exceed them (SweepResult.Worse).
+	// Known has ratios that are known to be too high, by the host model's name. They are faults of
+	// the transport. No run may exceed them (SweepResult.Worse).
 	Known map[string]Ratio
 }
 
-// Ratio compares completion times with those of TCP on the same network with the same seed, as the
-// median over all seeds. Mean is the ratio of the mean times of a run, and Max is the ratio of the
-// longest flows. The longest flow over all seeds would depend on chance, such as one TCP timeout of
-// 200 ms. Cliff is the mean time in round trips, divided by the mean time at the previous point of
-// the series. A Cliff of zero means that there is no previous point.
+// Ratio compares completion times with those of TCP on the same network with the same seed. Mean is
+// the ratio of the mean times of a run, and Max is the ratio of the longest times. Both are medians
+// over all seeds, because the longest flow of all seeds would depend on chance, such as one TCP
+// timeout of 200 ms. Cliff is the mean time in round trips, divided by that of the previous point
+// of the series. It is zero if there is no previous point.
 type Ratio struct{ Mean, Max, Cliff float64 }
 
-// ordinary returns a point that differs in one property from the base, a small fabric of 100
-// Gbit/s.
+// ordinary returns a small fabric of 100 Gbit/s, after the function change() has changed one
+// property of it.
 func ordinary(name string, change func(*Point)) Point {
 	p := Point{Name: name, RTT: 8 * time.Microsecond, Gbit: 100, MTU: 9000, Queue: 400_000, Over: 1, Hosts: 4, Leaves: 4, Size: 2 << 20}
 	change(&p)
@@ -106,14 +106,14 @@ const (
 	sweepTCP = "tcp"
 )
 
-// sweepLimit bounds the virtual time of a run. A flow that is still open at sweepLimit counts as
-// completed at that time.
+// sweepLimit bounds the virtual time of a run. A flow that is still open then counts as completed
+// at that time.
 const sweepLimit = 20 * time.Second
 
 // plan returns the point as a plan with two cases.
 func (x *Point) plan() *Plan {
 	rate := x.Gbit * 1e9 / 8
-	each := x.RTT / 8 // there and back, over four links each
+	each := x.RTT / 8 // delay of a link: a round trip has four links in each direction
 	hosts := x.Hosts * x.Leaves
 	up := max(1, x.Hosts/x.Over)
 	p := &Plan{
@@ -140,8 +140,8 @@ func (x *Point) plan() *Plan {
 // fabric.
 const sweepPorts = 32
 
-// flows returns the traffic: either each host sends to a host of the next leaf, or all hosts send
-// to the last host.
+// flows returns the traffic of the point. Either each host sends to a host of the next leaf, or all
+// hosts send to the last host.
 func (x *Point) flows(hosts int) (v []FlowPlan) {
 	switch {
 	case x.Alone:
@@ -162,15 +162,15 @@ func (x *Point) flows(hosts int) (v []FlowPlan) {
 type SweepResult struct {
 	Host      string
 	SRD, TCP  Summary
-	Open      [2]int // flows of each that did not end in time
+	Open      [2]int // number of flows of each transport that did not end in time
 	Ratio     Ratio
-	KnownMiss Ratio // Point.Known's
+	KnownMiss Ratio // from Point.Known
 }
 
 // Sweep simulates the points in their order, and passes each result to the function tell().
 func Sweep(points []Point, hosts []*HostModel, seeds []uint64, tell func(*Point, []SweepResult)) error {
 	type place struct{ series, host string }
-	before := map[place]float64{} // mean in round trips
+	before := map[place]float64{} // mean time in round trips at the previous point of a series
 	for i := range points {
 		x := &points[i]
 		v, err := x.Play(hosts, seeds)
@@ -242,16 +242,17 @@ func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (runs []*Result, o
 	return runs, open, nil
 }
 
-// sweepSlack is the factor by which times may exceed TCP's times, or a known miss. Other seeds, and
-// unrelated changes of the transport, change a point's ratios by up to this factor.
+// sweepSlack is the factor by which completion times may exceed those of TCP, or ratios a known
+// miss. Other seeds, and unrelated changes of the transport, change a point's ratios by up to this
+// factor.
 const sweepSlack = 1.1
 
-// cliffMost is the largest allowed value of Cliff. The ideal value of Cliff is one, because a
-// larger window needs as many round trips.
+// cliffMost is the largest allowed value of Cliff. Ideally Cliff is one, because the number of
+// round trips should not depend on their length.
 const cliffMost = 1.5
 
-// Worse names the ratios in which the point exceeds TCP or its known miss. An empty result means
-// that no ratio does.
+// Worse returns the ratios in which the point is worse than TCP or than its known miss, as text. It
+// returns "" if there are none.
 func (r *SweepResult) Worse() string {
 	var text string
 	for _, c := range []struct {

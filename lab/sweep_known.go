@@ -1,9 +1,9 @@
 package lab
 
-// knownRatios holds the sweep's known misses, by the names of the point and the host model: mean,
-// max, cliff. At the known misses flows take longer than with TCP, or much longer than at the
-// previous point. Remove an entry of knownRatios once the transport has been improved. The command
-// "srdsim sweep --known" prints the present values of knownRatios.
+// knownRatios has the known misses of the sweep, by the names of the point and the host model. The
+// values are mean, max and cliff. At these points flows take longer than with TCP, or much longer
+// than at the previous point. Remove an entry once the transport has been improved. "srdsim sweep
+// --known" prints the current values.
 var knownRatios = map[string]map[string]Ratio{
 	"ordinary":              {"daemon": {3.21, 3.26, 0}},
 	"RTT 10 us":             {"daemon": {2.87, 2.96, 0}},

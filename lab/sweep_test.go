@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Over networks of all kinds flows take no longer than TCP's, and no longer than on a
-// similar network, except for known misses. This is the short sweep; srdsim sweep plays all
-// of it, with more seeds.
+// On networks of all kinds, flows take no longer than with TCP, and no longer than on a similar
+// network, except for known misses. This test runs the short sweep. `srdsim sweep` runs the whole
+// sweep, with more seeds.
 func TestShortSweep(t *testing.T) {
 	var hosts []*HostModel
 	for _, name := range usualHosts {
@@ -34,7 +34,7 @@ func TestShortSweep(t *testing.T) {
 	}))
 }
 
-// A known miss belongs to an existing point, and is a miss.
+// Each known miss belongs to an existing point, and its values miss a goal.
 func TestKnownRatiosAreOfPoints(t *testing.T) {
 	names := map[string]bool{}
 	for _, x := range SweepPoints() {
@@ -55,7 +55,7 @@ func TestKnownRatiosAreOfPoints(t *testing.T) {
 	}
 }
 
-// A point worse than TCP is named, but only if it is worse than its known miss.
+// A point that is worse than TCP is reported, but only if it is also worse than its known miss.
 func TestSweepVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		got, known Ratio
@@ -77,7 +77,7 @@ func TestSweepVerdicts(t *testing.T) {
 	}
 }
 
-// A point's network has the point's round trip and rate.
+// The network of a point has the round trip and the rate of the point.
 func TestPointsAreBuilt(t *testing.T) {
 	for _, x := range SweepPoints() {
 		p := x.plan()

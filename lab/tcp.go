@@ -22,16 +22,16 @@ const (
 	mptcpHeaders = 20
 )
 
-// ackBytes is the approximate size in bytes of an acknowledgement with its framing. The size
-// ackBytes determines the RTT that a connection gets in place of a handshake's measurement.
+// ackBytes is the approximate size of an acknowledgement with its framing, in bytes. From it the
+// model computes the RTT that a connection gets, because there is no handshake that measures it.
 const ackBytes = 100
 
 // TCP is a transport made of connections of the model in lab/tcp. Each flow has a connection with
-// its own ports, open before time zero.
+// its own ports, which is open before time zero.
 type TCP struct {
 	cfg   TCPConfig
 	net   *Network
-	nics  []*tcp.NIC // by host
+	nics  []*tcp.NIC // network card of each host
 	conns []*tcp.Conn
 }
 
@@ -99,7 +99,8 @@ func delivers(f *Flow) func(total int64) {
 // Settled implements Transport.
 func (t *TCP) Settled() bool { return true }
 
-// endlessWrite is the number of bytes that an endless flow writes, more than any run can carry.
+// endlessWrite is the number of bytes that an endless flow writes. It is more than any run can
+// carry.
 const endlessWrite = 1 << 50
 
 // Start implements Transport.
@@ -145,5 +146,6 @@ var algorithms = map[string]func(*tcp.Config){
 // mostSubflows bounds the number of MPTCP subflows in a plan. Kernels allow 8.
 const mostSubflows = 64
 
-// leastRTO is the smallest minimum RTO in a plan, above any round trip of the experiments.
+// leastRTO is the smallest valid minimum RTO in a plan. It is above any round trip of the
+// experiments.
 const leastRTO = time.Millisecond

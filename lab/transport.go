@@ -10,7 +10,7 @@ import (
 // transport for its network, and calls the transport's methods in this order:
 //
 //	Open    for every flow of the run, before time zero
-//	Settled again and again, while time passes, until it is true: time zero
+//	Settled repeatedly, while time passes, until it is true: time zero
 //	Start   for each flow, at its time
 //	Stats   when the run is over
 //
@@ -30,9 +30,9 @@ type Transport interface {
 
 // Stats holds the counters of a transport.
 type Stats struct {
-	Packets       uint64 `json:"packets"`       // data packets sent, repetitions included
-	Retransmitted uint64 `json:"retransmitted"` // of those, sent again
-	Spurious      uint64 `json:"spurious"`      // of those, not needed, as far as the sender knows
+	Packets       uint64 `json:"packets"`       // sent data packets, including retransmissions
+	Retransmitted uint64 `json:"retransmitted"` // retransmitted data packets
+	Spurious      uint64 `json:"spurious"`      // unnecessary retransmissions, as far as the sender knows
 	Timeouts      uint64 `json:"timeouts"`      // retransmission timeouts
 	Acks          uint64 `json:"acks"`          // packets that carry only acknowledgements
 	// Overflow and NoBuffer count packets for which a host's sockets or interface had no space.
@@ -74,8 +74,8 @@ func (s *InnerStats) Add(o *InnerStats) {
 // OrderStats holds the counters of all reordering buffers of a transport.
 type OrderStats struct {
 	Delivered uint64 `json:"delivered"` // inner packets
-	Held      uint64 `json:"held"`      // of those, held for at least one earlier packet
-	TimedOut  uint64 `json:"timed_out"` // gaps not waited for any longer
+	Held      uint64 `json:"held"`      // packets that waited for at least one earlier packet
+	TimedOut  uint64 `json:"timed_out"` // gaps for which the buffer stopped waiting
 	// MostHeld and MostBytes are the largest numbers of packets and bytes that a single buffer held
 	// at any time.
 	MostHeld  int `json:"most_held"`
@@ -101,7 +101,7 @@ type Flow struct {
 	Src, Dst int           // numbers of hosts
 	Size     int64         // bytes of payload; 0: endless
 	At       time.Duration // when it starts, after time zero
-	Group    string        // name of flows that are counted together
+	Group    string        // name of the group of flows that are counted together
 	// Transport is the name of the transport that carries the flow. An empty name selects the
 	// plan's transport.
 	Transport string

@@ -136,8 +136,8 @@ type overlay struct {
 	conns   map[uint16]net.Node // by port
 	gather  *order.Reassembler
 	serial  uint32
-	peak    order.Stats            // the largest of the buffer's counters
-	packets map[uint32]*net.Packet // under way, by serial number; the other end takes them out
+	peak    order.Stats            // maxima of the buffer's counters
+	packets map[uint32]*net.Packet // packets in transit, by serial number; the other end removes them
 	ready   []*frame.Frame
 }
 
@@ -203,7 +203,7 @@ func (o *overlay) ended(mono.Time) {
 	o.gather = newGather()
 }
 
-// take delivers the inner packets that are next in order. Inner TCP replies at once, so the
+// take delivers the inner packets that are next in order. Inner TCP replies immediately, so the
 // connection's state machine must not be in a call when take is called.
 func (o *overlay) take(now mono.Time) {
 	e := o.end

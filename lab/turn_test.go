@@ -2,9 +2,9 @@ package lab
 
 import "testing"
 
-// Connections that share a host are made one after the other. So no challenge of one waits
-// behind the other's and makes a path look longer than it is. Other connections need not
-// wait for that.
+// Connections that share a host are opened one after another. Otherwise, the challenges of one
+// connection would wait for those of another, and the measured delay of a path would be too long.
+// Connections without a common host do not wait.
 func TestConnectionsOfAHostAreMadeInTurn(t *testing.T) {
 	s := &SRD{cfg: SRDConfig{Ports: 64}}
 	var h [6]srdHost

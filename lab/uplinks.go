@@ -10,10 +10,10 @@ import (
 
 // UplinkPlan describes one of several paths between two hosts.
 type UplinkPlan struct {
-	Mbit   float64  `toml:"mbit"`   // Mbit/s, with Ethernet's framing
+	Mbit   float64  `toml:"mbit"`   // Mbit/s, including Ethernet's framing
 	Delay  Duration `toml:"delay"`  // one way
 	Jitter Duration `toml:"jitter"` // standard deviation of the delay; packets keep their order
-	Loss   float64  `toml:"loss"`   // chance of a packet
+	Loss   float64  `toml:"loss"`   // probability that a packet is lost
 	// Reorder is the probability that a packet is delayed, by up to Held, while later packets
 	// overtake it.
 	Reorder float64  `toml:"reorder"`
@@ -34,11 +34,11 @@ type UplinkPlan struct {
 // AddressPlan assigns several addresses to each of two hosts. With several addresses, the address
 // instead of the port selects the uplink.
 type AddressPlan struct {
-	From int `toml:"from"` // of host 0
-	To   int `toml:"to"`   // of host 1
-	// With Own set, each address of host 0 belongs to the uplink with the same number, as on a host
-	// with several interfaces. Without Own, switches select the uplink by a hash of the five-tuple,
-	// as with ECMP.
+	From int `toml:"from"` // number of addresses of host 0
+	To   int `toml:"to"`   // number of addresses of host 1
+	// If Own is set, each address of host 0 belongs to the uplink with the same number, as on a
+	// host with several interfaces. Otherwise, switches select the uplink by a hash of the
+	// five-tuple, as with ECMP.
 	Own bool `toml:"own"`
 }
 

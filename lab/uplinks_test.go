@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// An uplink is refused if nothing could cross it, or if it holds packets for no time.
+// An uplink must be refused if no packet could cross it, or if it reorders packets by a delay of
+// zero.
 func TestUplinkIsChecked(t *testing.T) {
 	ms := func(n int) Duration { return Duration{Duration: time.Duration(n) * time.Millisecond} }
 	for _, c := range []struct {

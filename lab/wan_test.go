@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A connection in a tunnel over a path with varying delay has most of its capacity within
-// seconds. A controller that mistakes jitter for a queue gives it a tenth.
+// A connection in a tunnel over a path with varying delay must use most of the path's capacity
+// within seconds. With a controller that mistakes jitter for a queue, it would use a tenth.
 func TestTunnelsOverUnsteadyPaths(t *testing.T) {
 	p, err := Load("plans/wan-bulk.toml", os.ReadFile)
 	must(t, err)
 	p.Limit.Duration = 10 * time.Second
-	// In Gbit/s, from the first packet on, in the mean of four seeds.
+	// The values are in Gbit/s, from the first packet on, in the mean of four seeds.
 	want := map[string]float64{"jit_5 a": 0.035, "jit_20 a": 0.018, "jit_20 both": 0.01, "lte_starlink a": 0.012, "congested a": 0.003}
 	for i := range p.Cases {
 		c := &p.Cases[i]

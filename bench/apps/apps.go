@@ -1,10 +1,11 @@
 // Package apps runs common applications unchanged over the fabric of the end-to-end tests. Each
-// application runs without a tunnel, with kernel MPTCP, and through srdtun, in turn. PostgreSQL and
-// etcd run while spine switches fail silently. The ring experiment measures how long many
+// application runs three times: without a tunnel, with kernel MPTCP, and through srdtun. PostgreSQL
+// and etcd run while spine switches fail silently. The ring experiment measures how long many
 // simultaneous flows take. In the incast experiment 48 ranks of Open MPI all send to one rank.
 //
 // The command needs root, and removes all its changes however it ends. "make apps" installs the
-// applications and runs the command. The command writes each value at once, as a line of JSON.
+// applications and runs the command. The command writes each value as soon as it is measured, as a
+// line of JSON.
 package apps
 
 import (
@@ -25,7 +26,7 @@ import (
 // options holds the command line's flags.
 type options struct {
 	srdtun, plot string
-	out          string // the beginning of the names of the files written
+	out          string // prefix of the names of the output files
 	only         string
 	deaths       int
 }
@@ -68,9 +69,9 @@ type value struct {
 type record struct {
 	App     string    `json:"app"`
 	Kind    string    `json:"kind"`
-	Version string    `json:"version"` // of srdtun
+	Version string    `json:"version"` // version of srdtun
 	Values  []value   `json:"values,omitempty"`
-	Worst   []float64 `json:"worst_ms,omitempty"` // the longest answer at each death
+	Worst   []float64 `json:"worst_ms,omitempty"` // longest response time during each spine failure
 	Error   string    `json:"error,omitempty"`
 }
 
@@ -87,8 +88,8 @@ func words() (all []string) {
 	return all
 }
 
-// chosen reports whether the flag -only selects a name of the list. Every name is selected if -only
-// has no name of this list.
+// chosen reports whether the flag -only selects a name of the list. If -only contains no name of
+// this list, it selects every name of the list.
 func chosen(only, name string, list []string) bool {
 	if only == "" {
 		return true
@@ -113,9 +114,9 @@ type run struct {
 	options
 	file  *os.File
 	built string // the version of srdtun
-	dir   string // for the applications' data
+	dir   string // folder for the applications' data
 	all   []record
-	worst []float64 // of the measurement under way
+	worst []float64 // values of the current measurement
 }
 
 func (o options) run() (err error) {

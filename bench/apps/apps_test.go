@@ -38,16 +38,16 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// An answer belongs to a death if its request was open while the spine was dead, even if it
-// came long after.
+// A response counts for a spine failure if its request was open while the spine was down, even if
+// the response arrived long afterwards.
 func TestStalls(t *testing.T) {
 	at := func(ms int) time.Time { return time.UnixMilli(1e6 + int64(ms)) }
 	d := death{at(0), at(1000), at(3000)}
 	answers := []answer{
-		{at(100), at(105)},    // calm
-		{at(990), at(4200)},   // begun before, answered after all
-		{at(1500), at(1600)},  // within
-		{at(3100), at(13100)}, // after it was healed
+		{at(100), at(105)},    // before the failure
+		{at(990), at(4200)},   // begun before the failure, answered after it
+		{at(1500), at(1600)},  // within the failure
+		{at(3100), at(13100)}, // after the spine was healed
 	}
 	dying, calm := stalls(answers, []death{d})
 	if dying[0] != 3210*time.Millisecond || calm[0] != 3210*time.Millisecond {
@@ -73,8 +73,8 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// Each line of the table belongs to an existing application. A run of one kind shows only its
-// own lines.
+// Each row of the table belongs to an existing application. A run with one transport shows only the
+// rows that have values.
 func TestTable(t *testing.T) {
 	names := words()
 	for _, row := range rows {
@@ -89,8 +89,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// told is the incast's output for a simple case. Each flow takes n times the ideal in round n,
-// and half of the processors is idle.
+// told returns the output of the incast for a simple case. In round n each flow takes n times the
+// ideal, and half of the processors are idle.
 func told(t *testing.T) []string {
 	t.Helper()
 	var lines []string
@@ -107,7 +107,8 @@ func told(t *testing.T) []string {
 }
 
 func TestIncast(t *testing.T) {
-	// 48 times 2 MB with the headers of Ethernet, IP and TCP are 100 MB, at 12.5 MB/s.
+	// 48 times 2 MB, with the headers of Ethernet, IP and TCP, are 100 MB, which are sent at 12.5
+	// MB/s.
 	if got := incastIdeal(2_000_000).Round(10 * time.Millisecond); got != 8030*time.Millisecond {
 		t.Errorf("ideal %v, want 8.03s", got)
 	}
@@ -129,7 +130,7 @@ func TestIncast(t *testing.T) {
 	}
 }
 
-// Warm-up rounds are not measured: the fastest flow is of the first one after them.
+// Warm-up rounds are not measured, so the fastest flow is that of the first round after them.
 func TestIncastLeavesWarmUpOut(t *testing.T) {
 	var lines []string
 	for _, l := range told(t) {
@@ -150,8 +151,8 @@ func TestIncastLeavesWarmUpOut(t *testing.T) {
 	}
 }
 
-// Processor time counts from the beginning of a round to its end, warm-up left out,
-// however the lines are cut.
+// Processor time is counted from the beginning of each round to its end, without warm-up rounds,
+// however the output is divided into writes.
 func TestTollIsOfRounds(t *testing.T) {
 	x := &toll{c: &cluster{}, pids: []int{}, used: map[int]time.Duration{}, of: map[int]time.Duration{}}
 	for _, part := range []string{"begin 5 0 0 0\nidle 5 0 ", "1 2\nbeg", "in 5 1 0 0\n", "idle 5"} {

@@ -23,7 +23,7 @@ const (
 // kind is a transport between the hosts, such as plain TCP or a tunnel.
 type kind struct {
 	name, title string
-	addrs       int // of each host
+	addrs       int // number of addresses of each host
 	start       func(r *run, c *cluster) error
 }
 
@@ -38,14 +38,14 @@ type cluster struct {
 	kind  kind
 	f     *fabric.Fabric
 	hosts []*fabric.Host
-	addrs []netip.Addr // the hosts', for applications
+	addrs []netip.Addr // addresses of the hosts, for applications
 	// wrap is the prefix of an application's command line, such as "mptcpize run".
 	wrap  []string
 	nodes []*tunnel.Node
-	dir   string // of this cluster
+	dir   string // folder of this cluster
 }
 
-// newCluster builds the network of a cluster. In the list of hosts, those of leaf A come before
+// newCluster builds the network of a cluster. The list of hosts has the hosts of leaf A first, then
 // those of leaf B.
 func newCluster(r *run, spec fabric.Spec, k kind) (*cluster, error) {
 	spec.Spines, spec.Addrs = spines, k.addrs
@@ -130,9 +130,9 @@ const stopWait = 5 * time.Second
 // ends holds the running applications that must be ended after the measurement.
 type ends []*fabric.Process
 
-// stop sends SIGINT to the applications, the newest first. On SIGINT PostgreSQL ends without
+// stop sends SIGINT to the applications, the newest first. On SIGINT, PostgreSQL ends without
 // waiting for its clients. An application that ignores SIGINT gets SIGKILL. The exit codes are
-// ignored, because a signal ends the applications.
+// ignored, because they only show that a signal ended the application.
 func (e ends) stop() {
 	for i := len(e) - 1; i >= 0; i-- {
 		e[i].Signal(syscall.SIGINT)

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// dead is how long a failed spine drops all packets silently. This time is several
-	// retransmission timeouts of plain TCP, which begin at 200 ms.
+	// dead is the time for which a failed spine drops all packets silently. This time is long
+	// enough for several retransmission timeouts of plain TCP. The first timeout expires after 200
+	// ms.
 	dead = 2 * time.Second
 	// calm is the time before a spine fails. During this time the benchmark finds the busiest
 	// spine, and measures the application's stalls without a failure.
@@ -51,13 +52,13 @@ func (c *cluster) deaths(n int, which func(i int, since []uint64) (int, error)) 
 	return all, nil
 }
 
-// spanOf estimates how long n failures of spines take. Loading the nftables rules of a failure
-// takes some milliseconds.
+// spanOf estimates how long n failures of spines take, including some milliseconds for loading the
+// nftables rules of each failure.
 func spanOf(n int) time.Duration {
 	return time.Duration(n) * (calm + dead + heal + 100*time.Millisecond)
 }
 
-// answer holds the times of one request to an application and of its answer.
+// answer holds the times of one request to an application and of its response.
 type answer struct{ asked, answered time.Time }
 
 // longest returns the longest response time of the requests that were open during a span.
@@ -84,7 +85,7 @@ func stalls(answers []answer, all []death) (dying, calm []time.Duration) {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// told converts the stalls to named values, and keeps them for the figure.
+// told converts the stalls to named values, and stores them for the picture.
 func (r *run) told(answers []answer, all []death) []value {
 	dying, calm := stalls(answers, all)
 	for _, d := range dying {

@@ -19,8 +19,8 @@ import (
 )
 
 // etcd is the experiment with a cluster of three etcd members. The leader is alone on its leaf, so
-// each of its streams crosses a spine. All timeouts have etcd's defaults: a heartbeat each 100 ms,
-// and an election after a second without a heartbeat.
+// each of its streams crosses a spine. All timeouts have etcd's defaults: a heartbeat is sent every
+// 100 ms, and a second without a heartbeat causes an election.
 var etcd = app{"etcd", "etcd, three members", fabric.Spec{HostsA: 1, HostsB: 2}, (*run).etcd}
 
 const (
@@ -34,7 +34,7 @@ const (
 // member is one member of the etcd cluster.
 type member struct {
 	name   string
-	client *http.Client // speaks to it at its own host
+	client *http.Client // a client on the member's own host
 }
 
 func (r *run) etcd(c *cluster) (values []value, err error) {
@@ -67,7 +67,8 @@ func (r *run) etcd(c *cluster) (values []value, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// count adds the elections since the last count, because each election begins a new term.
+	// count adds the number of elections since the last call, which is the number of new terms,
+	// because each election begins a term.
 	count := func() error {
 		now, err := members[0].term()
 		elections += now - term
@@ -83,7 +84,7 @@ func (r *run) etcd(c *cluster) (values []value, err error) {
 		}
 		err := lead(members, 0)
 		if err == nil {
-			term, err = members[0].term() // to hand over is no election
+			term, err = members[0].term() // moving the leadership is not counted
 		}
 		return i%len(c.f.Spines) + 1, err
 	})
@@ -103,7 +104,7 @@ func clientIn(h *fabric.Host) *http.Client {
 	}}
 }
 
-// call calls a method of etcd's JSON gateway.
+// call calls a method of etcd through its JSON gateway.
 func (m *member) call(method string, in, out any) error {
 	text, err := json.Marshal(in)
 	if err != nil {
@@ -141,8 +142,8 @@ func (m *member) status() (s status, err error) {
 	return s, err
 }
 
-// term returns the member's current Raft term. Each election begins a term, so the cluster has held
-// no more elections than the number of its term.
+// term returns the member's current Raft term. Each election begins a term, so the number of
+// elections so far is at most the number of the term.
 func (m *member) term() (int, error) {
 	s, err := m.status()
 	if err != nil {
@@ -165,7 +166,7 @@ func leader(members []*member) (int, error) {
 	return 0, errors.New("etcd has no leader")
 }
 
-// lead waits until the cluster has a leader, and moves the leadership to a given member.
+// lead waits until the cluster has a leader, and then transfers the leadership to a given member.
 func lead(members []*member, to int) (err error) {
 	for until := time.Now().Add(etcdReady); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		var now int

@@ -20,7 +20,7 @@ import (
 
 // mpi is the incast of the SRD paper: 48 ranks of Open MPI on four hosts send to one rank. The MPI
 // library is Debian's package, with its TCP transport. The MPI program was written for this
-// benchmark, because it must sleep where Open MPI would spin.
+// benchmark, because it must sleep in places where Open MPI itself would wait in a busy loop.
 var mpi = app{"mpi", "Open MPI, 48 ranks to one", fabric.Spec{HostsA: mpiSenders, HostsB: 1, RateMbit: -1}, (*run).mpi}
 
 //go:embed mpi/incast.c
@@ -32,12 +32,13 @@ var agent []byte
 const (
 	mpiSenders = 4  // hosts
 	mpiEach    = 12 // ranks on each of them
-	// mpiPort is leaf B's device towards the receiving host, and all flows share this link.
+	// mpiPort is the device of leaf B towards the receiving host. All flows share this link.
 	mpiPort = "h1"
-	// mpiMbit is the port's rate in Mbit/s, a tenth of the usual rate, so that the port is the
-	// bottleneck. At 1 Gbit/s 49 processes, five daemons and all packets would need both processors
-	// of a small machine. At 1 Gbit/s a round of 64 KB would take 26 ms, much of it scheduling
-	// delay. The results table shows the processor time beside the completion times.
+	// mpiMbit is the port's rate in Mbit/s. It is a tenth of a usual 1 Gbit/s, so that the port is
+	// the bottleneck. At 1 Gbit/s, 49 processes, five daemons and all packets would need both
+	// processors of a small machine. A round of 64 KB would then take 26 ms, and much of that would
+	// be scheduling delay. The table of results shows the processor time next to the completion
+	// times.
 	mpiMbit = 100
 	// mpiQueue and mpiBurst equal the queue size and the burst size of the fabric's links, in
 	// bytes. The first windows of 48 flows are almost three times as large as the queue.
@@ -47,14 +48,14 @@ const (
 	// mpiWarm is the number of uncounted rounds of each size, in which ranks connect and touch
 	// their memory.
 	mpiWarm = 1
-	// mpiWait bounds the duration of an MPI run. The bound mpiWait is twice the duration of a run
-	// whose port is always full.
+	// mpiWait bounds the duration of an MPI run. It is twice the duration of a run in which the
+	// port is always full.
 	mpiWait = 4 * time.Minute
 )
 
 // messages lists the message sizes, and how often each rank sends each size. Open MPI sends 64 KB
-// at once, because its eager limit is 64 KiB. Open MPI sends a larger message only after the
-// receiver has confirmed that it has room.
+// immediately, because its eager limit is 64 KiB. It sends a larger message only after the receiver
+// has confirmed that it has room.
 var messages = []struct {
 	name   string
 	size   int
@@ -79,7 +80,8 @@ func (r *run) mpi(c *cluster) ([]value, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Killing mpirun leaves rank processes in the namespaces, which end with the namespaces.
+	// If mpirun is killed, the processes of the ranks remain in the namespaces. They are ended when
+	// the namespaces are removed.
 	if err := p.Wait(mpiWait); err != nil {
 		return nil, fmt.Errorf("mpirun: %w\n%s", err, p.Log.String())
 	}
@@ -99,8 +101,8 @@ func limitPort(f *fabric.Fabric) error {
 }
 
 // hideAddresses moves all addresses but the first from the network card to the loopback device.
-// MPTCP can still use an address of the loopback device. If the addresses stayed on the card, Open
-// MPI would expect connections from the last address, and refuse all others.
+// MPTCP can still use an address of the loopback device. If they stayed on the card, Open MPI would
+// expect connections from the last address, and refuse all others.
 func hideAddresses(h *fabric.Host) error {
 	for _, a := range h.V4[1:] {
 		if _, err := h.Run("ip", "addr", "del", a.String()+"/24", "dev", "eth0"); err != nil {

@@ -25,11 +25,12 @@ const (
 	pgDir  = "/usr/lib/postgresql/15/bin" // Debian 12's
 	pgUser = "postgres"
 	pgPort = "5432"
-	// pgScale is pgbench's scale factor. Each unit of pgbench's scale factor adds 15 MB, so a base
-	// backup takes seconds.
+	// pgScale is pgbench's scale factor. Each unit adds 15 MB to the database, so a base backup
+	// takes seconds.
 	pgScale = 20
-	// The pgClients clients commit pgRate times a second in all. The duration of a commit begins at
-	// its due time, so a stall is visible even if the clients wait.
+	// Together the pgClients clients commit pgRate times a second. The duration of a commit is
+	// measured from its due time. So a stall is visible even if it delays the start of later
+	// commits.
 	pgClients, pgRate = 16, 300
 	pgReady           = 30 * time.Second
 )
@@ -39,7 +40,7 @@ type database struct {
 	c             *cluster
 	ends          ends
 	primary, copy string // data folders
-	socket        string // folder of the primary's
+	socket        string // folder of the primary's socket
 }
 
 func (r *run) postgres(c *cluster) (values []value, err error) {
@@ -58,7 +59,7 @@ func (r *run) postgres(c *cluster) (values []value, err error) {
 	}
 	n := r.deaths
 	if c.nodes == nil {
-		n /= 4 // each takes them seconds
+		n /= 4 // each failure takes these transports seconds
 	}
 	answers, failed, all, err := d.commit(n)
 	if err != nil {
@@ -84,7 +85,7 @@ func (d *database) do(i int, name string, args ...string) (string, error) {
 func (d *database) server(i int, data string) error {
 	words := asUser("postgres", "-D", data, "-p", pgPort, "-c", "listen_addresses="+d.c.addrs[i].String(),
 		"-c", "unix_socket_directories="+d.socket+strconv.Itoa(i), "-c", "fsync=off", "-c", "autovacuum=off",
-		"-c", "wal_init_zero=off", // 16 MB of zeros, now and then, hold all commits up for 50 ms
+		"-c", "wal_init_zero=off", // writing 16 MB of zeros would delay commits by 50 ms
 		"-c", "max_wal_size=16GB", "-c", "checkpoint_timeout=1h", "-c", "logging_collector=off")
 	p, err := d.c.start(i, words[0], words[1:]...)
 	if err != nil {
@@ -129,8 +130,8 @@ func (d *database) startPrimary() error {
 			return err
 		}
 	}
-	// An "alter system" of an earlier run makes commits wait for a standby, but no standby runs
-	// yet.
+	// An earlier "alter system" makes commits wait for a standby, but no standby runs yet. So its
+	// file is emptied.
 	if err := os.WriteFile(filepath.Join(d.primary, "postgresql.auto.conf"), nil, 0o644); err != nil {
 		return err
 	}
@@ -189,8 +190,8 @@ func (d *database) startStandby() error {
 	return errors.New("PostgreSQL's standby does not follow")
 }
 
-// commit runs clients on the primary's host while n spines fail, one after another. Each failure
-// affects the spine that carried the most bytes.
+// commit runs clients on the primary's host while n spines fail, one after another. Each time the
+// spine fails that carried the most bytes.
 func (d *database) commit(n int) (answers []answer, failed int, all []death, err error) {
 	const before = 2 * time.Second
 	seconds := int((before + spanOf(n)).Seconds()) + 2
@@ -244,8 +245,8 @@ func failures(said string) (int, error) {
 	return strconv.Atoi(number)
 }
 
-// readCommits reads pgbench's log of transactions: "client number time script epoch us lag". In
-// pgbench's log "time" counts from the transaction's due time, in microseconds.
+// readCommits reads pgbench's log of transactions: "client number time script epoch us lag". The
+// field "time" is the time since the transaction was due, in microseconds.
 func readCommits(in io.Reader) (all []answer, err error) {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {

@@ -92,15 +92,16 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// figure draws, for each transport, the distribution of the longest response time during each
-// failure.
+// figure returns the picture. It shows, for each transport, the distribution of the longest
+// response times during the failures.
 func (r *run) figure() picture.Figure {
 	f := picture.Figure{
 		Title:    "PostgreSQL's longest commit as a spine dies",
 		Subtitle: fmt.Sprintf("%d spines of %d Mbit/s; the busiest drops everything for %v", spines, rateMbit, dead),
 		X:        "Longest commit (ms)", Y: "Share of deaths (%)", YMax: 100, XLog: true,
 	}
-	// srdtun is the last transport but is drawn first, and so gets the first colour.
+	// srdtun is the last transport in the list, but it is drawn first, so that it gets the first
+	// colour.
 	for i := len(kinds) - 1; i >= 0; i-- {
 		for _, rec := range r.all {
 			if rec.App != postgres.name || rec.Kind != kinds[i].name || len(rec.Worst) == 0 {

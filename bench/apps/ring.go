@@ -17,8 +17,8 @@ import (
 )
 
 // ring is the experiment with the ring algorithm of a collective library, such as an all-reduce.
-// Each of four hosts sends a message to the next host, cut into a slice for each of sixteen
-// sockets. The next step begins when all slices have arrived. Neighbours of the ring are on
+// Each of four hosts sends a message to the next host in the ring, in one slice for each of sixteen
+// sockets. The next step begins when all slices have arrived. Neighbours in the ring are on
 // different leaves.
 var ring = app{"ring", "ring of four, 16 sockets each", fabric.Spec{HostsA: 2, HostsB: 2}, (*run).ring}
 
@@ -31,8 +31,8 @@ const (
 	ringSteps = 30
 	// ringFlow is how long the sockets send without steps, to compare their rates.
 	ringFlow = 10 * time.Second
-	// ringWait bounds the duration of a step. With plain TCP a lost last packet costs 200 ms or
-	// more.
+	// ringWait bounds the duration of a step. With plain TCP, the loss of a slice's last packet
+	// costs 200 ms or more.
 	ringWait = 60 * time.Second
 	// wireShare is the payload's share of a full TCP packet on the wire.
 	wireShare = 1448.0 / 1514
@@ -75,7 +75,7 @@ func (r *run) ring(c *cluster) ([]value, error) {
 // edge holds the sockets between one host and the next host of the ring.
 type edge struct {
 	out, in []net.Conn
-	got     []atomic.Int64 // bytes that have arrived at each
+	got     []atomic.Int64 // number of bytes that have arrived at each socket
 }
 
 func newEdge(c *cluster, from, to int) (e *edge, err error) {
@@ -130,7 +130,7 @@ func steps(edges []*edge) (took []time.Duration, err error) {
 	for range ringSteps {
 		begun := time.Now()
 		var wg sync.WaitGroup
-		errs := make(chan error, 3*len(edges)*ringSockets) // as many as can be sent
+		errs := make(chan error, 3*len(edges)*ringSockets) // room for all errors that can be sent
 		for _, e := range edges {
 			for k := range ringSockets {
 				deadline := begun.Add(ringWait)
@@ -163,8 +163,8 @@ func steps(edges []*edge) (took []time.Duration, err error) {
 	return took, nil
 }
 
-// stream lets all sockets send continuously for ringFlow. The result of stream() is the slowest
-// socket's rate as a share of the mean rate.
+// stream lets all sockets send continuously for ringFlow. It returns the rate of the slowest socket
+// divided by the mean rate.
 func stream(edges []*edge) (float64, error) {
 	var wg sync.WaitGroup
 	end := time.Now().Add(ringFlow)
@@ -174,7 +174,7 @@ func stream(edges []*edge) (float64, error) {
 				return 0, err
 			}
 			wg.Go(func() {
-				// The connection's deadline ends both the writer and the reader.
+				// The deadline of the connection ends this loop, and likewise that of the reader.
 				for buf := make([]byte, 64<<10); ; {
 					if _, err := e.out[k].Write(buf); err != nil {
 						return

@@ -9,19 +9,20 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// toll measures the processor time of a cluster's processes during the rounds of the incast. Write
-// receives the MPI program's output line by line. The machine's idle share in the same rounds shows
-// whether foreign processes were active too.
+// toll measures the processor time of a cluster's processes during the rounds of the incast. Its
+// method Write receives the output of the MPI program, which announces the rounds. The idle share
+// of the machine in the same rounds shows whether foreign processes were active too.
 type toll struct {
 	c    *cluster
-	said bytes.Buffer // all of it
+	said bytes.Buffer // the whole output
 	line []byte       // the beginning of an unfinished line
 	pids []int
-	// The fields began and took hold the start of the running round.
+	// The fields began and took have the time and the processor time at the start of the current
+	// round.
 	began time.Time
 	took  time.Duration
-	// For each message size, the map `used` holds the processor time of the cluster's processes,
-	// and the map `of` holds that of the whole machine.
+	// For each message size, the map `used` has the processor time that the cluster's processes
+	// used. The map `of` has the processor time that the machine had in the same rounds.
 	used, of map[int]time.Duration
 }
 
@@ -45,7 +46,7 @@ func (t *toll) see(line string, now time.Time) {
 	var word string
 	var size, round int
 	if n, _ := fmt.Sscan(line, &word, &size, &round); n != 3 {
-		return // incastValues tells
+		return // incastValues reports the fault
 	}
 	switch {
 	case word == "begin":
@@ -62,7 +63,7 @@ func (t *toll) see(line string, now time.Time) {
 }
 
 // processorTime returns the processor time that the processes have consumed so far. A process that
-// has ended adds zero to the sum.
+// has ended does not count.
 func processorTime(pids []int) (sum time.Duration) {
 	for _, pid := range pids {
 		if d, err := fabric.CPUOf(pid); err == nil {

@@ -1,7 +1,7 @@
-// Package blackhole measures how long an application receives nothing when a spine below its tunnel
-// fails silently. The shipped daemon runs on the fabric of the end-to-end tests, and carries
-// endless TCP flows. In each trial the busiest spine drops all packets for a short time. The
-// benchmark samples the goodput every 5 ms.
+// Package blackhole measures how long an application receives nothing when a spine switch under its
+// tunnel fails silently. The shipped daemon runs on the fabric of the end-to-end tests, and carries
+// endless TCP flows. In each trial the spine with the most traffic drops all packets for a short
+// time. The benchmark samples the goodput every 5 ms.
 package blackhole
 
 import (
@@ -29,11 +29,11 @@ type options struct {
 	ecn      bool
 }
 
-// deadFor is how long the failed spine drops all packets: ten times the allowed stall.
+// deadFor is how long the failed spine drops all packets. It is ten times the allowed stall.
 const deadFor = 500 * time.Millisecond
 
-// Main runs the subcommand "bench blackhole". Main appends each trial to a file at once, as a line
-// of JSON.
+// Main runs the subcommand "bench blackhole". Main appends each trial to a file as soon as it ends,
+// as a line of JSON.
 func Main(args []string) error {
 	var o options
 	f := flag.NewFlagSet("bench blackhole", flag.ContinueOnError)
@@ -62,7 +62,7 @@ func Main(args []string) error {
 	return nil
 }
 
-// Stalls lets one spine after another fail below one flow, and returns the stall of each trial in
+// Stalls runs one flow while one spine after another fails, and returns the stall of each trial in
 // ms.
 func Stalls(srdtun string, trials int) (ms []float64, err error) {
 	all, err := options{srdtun: srdtun, trials: trials, flows: 1, dead: deadFor}.run(io.Discard)
@@ -96,7 +96,8 @@ func (o options) run(w io.Writer) (all []trial, err error) {
 		return all, err
 	}
 	defer fl.stop()
-	// Before the first trial, flows leave slow start and the daemon measures its path RTTs.
+	// This wait before the first trial gives the flows time to leave slow start, and the daemon
+	// time to measure the RTTs of its paths.
 	if err := fl.run(heal); err != nil {
 		return all, err
 	}

@@ -89,8 +89,8 @@ func (fl *flows) take(c net.Conn, i int) {
 	}
 }
 
-// watch samples the received bytes of each flow. Each sample records its real time, because on a
-// busy machine the ticker is late and a late sample covers more bytes.
+// watch samples the received bytes of each flow. Each sample has the time at which it was really
+// taken, because on a busy machine the ticker is late, and a late sample covers more bytes.
 func (fl *flows) watch() {
 	tick := time.NewTicker(sample)
 	defer tick.Stop()
@@ -134,9 +134,9 @@ func (fl *flows) mean(from, to int) float64 {
 	return rate(sum(b.got)-sum(a.got), b.when.Sub(a.when))
 }
 
-// stall returns the longest time, in ms, during which every sample was below a tenth of the earlier
-// goodput (Mbit/s). The first result of stall() is for all flows together. The second result of
-// stall() is the longest stall of a single flow, compared with a fair share of the goodput.
+// stall returns the longest time, in ms, during which every sample was below a tenth of the goodput
+// `before`, in Mbit/s. The result `all` is for the sum of all flows. The result `worst` is the
+// longest stall of a single flow, compared with its fair share of the goodput.
 func (fl *flows) stall(from, to int, before float64) (all, worst float64) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()

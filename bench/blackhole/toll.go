@@ -7,13 +7,14 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// toll counts what a spine's failure costs inner TCP, such as retransmissions, and the reasons.
+// toll has counters of what a spine's failure costs the inner TCP connections, such as
+// retransmissions, and of the causes.
 type toll struct {
-	Again    int `json:"again"`    // segments that it sent again
-	Signals  int `json:"signals"`  // segments that the queue in front of the tunnel took out, to tell of congestion
-	Marks    int `json:"marks"`    // frames that it marked instead, where connections speak ECN
-	Repaired int `json:"repaired"` // messages that the tunnel sent again
-	GivenUp  int `json:"given_up"` // messages that it gave up
+	Again    int `json:"again"`    // segments that TCP retransmitted
+	Signals  int `json:"signals"`  // segments that the tunnel's ingress queue dropped as congestion signals
+	Marks    int `json:"marks"`    // frames that this queue marked CE instead, for connections with ECN
+	Repaired int `json:"repaired"` // messages that the tunnel retransmitted
+	GivenUp  int `json:"given_up"` // messages that the tunnel gave up
 }
 
 func (t toll) less(u toll) toll {

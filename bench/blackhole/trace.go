@@ -15,25 +15,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// traceEvery is the interval between two readings of a trace. The interval traceEvery is shorter
-// than the tunnel's round trip under load, and its readings cost a few thousandths of a processor.
+// traceEvery is the interval between two readings of a trace. It is shorter than the tunnel's round
+// trip under load, and the readings use a few thousandths of a processor's time.
 const traceEvery = 10 * time.Millisecond
 
 // around is the number of readings that are printed before and after each reading with a loss.
 const around = 12
 
 // look is one reading of a trace: the state of both daemons and of the first inner connection. The
-// counters of a reading count from the start of the processes.
+// counters in a reading are totals since the start of the processes.
 type look struct {
 	at       time.Time
-	queue    uint64 // bytes in front of the tunnel
-	window   uint64 // of the tunnel, bytes
+	queue    uint64 // bytes in the tunnel's ingress queue
+	window   uint64 // congestion window of the tunnel, in bytes
 	inflight uint64
-	repaired uint64            // messages that the tunnel sent again
-	drops    map[string]uint64 // of the sender, reason to count
+	repaired uint64            // messages that the tunnel retransmitted
+	drops    map[string]uint64 // drops of the sender, by reason
 	held     uint64            // bytes that wait for order at the receiver
-	released uint64            // gaps that it gave up
-	late     map[string]uint64 // drops of the receiver
+	released uint64            // gaps that the receiver gave up
+	late     map[string]uint64 // drops of the receiver, by reason
 	down     int               // paths of the sender that are not in use
 	tcp      unix.TCPInfo
 }
@@ -145,15 +145,14 @@ func (t *trace) between(from, to time.Time) (v []look) {
 	return v
 }
 
-// tell prints the readings around each segment that TCP retransmitted in a time span. For each
-// reading tell also prints which window limited the flow. The argument `died` is the time at
-// which the spine failed.
+// tell prints the readings around each segment that TCP retransmitted in a time span. It also
+// prints which window limited the flow. The argument `died` is the time at which the spine failed.
 func (t *trace) tell(w io.Writer, from, died, to time.Time) {
 	v := t.between(from, to)
 	if len(v) < 2 {
 		return
 	}
-	until := -1 // printed so far
+	until := -1 // index of the last printed reading
 	for i := 1; i < len(v); i++ {
 		if v[i].tcp.Total_retrans == v[i-1].tcp.Total_retrans {
 			continue
@@ -201,9 +200,9 @@ func grown(now, was map[string]uint64) (s string) {
 	return s
 }
 
-// sumUp reports which window limited a connection during a time span. If the queue in front of the
-// tunnel is empty, the inner connection's own window is the limit. The text also has the share of
-// readings with an empty queue, and the share with a full tunnel window.
+// sumUp reports which window limited a connection during a time span. If the tunnel's ingress queue
+// is empty, the inner connection's own window is the limit. The text also has the share of readings
+// in which the queue was empty, and the share in which the tunnel's window was full.
 func sumUp(v []look) string {
 	if len(v) < 2 {
 		return "no looks"

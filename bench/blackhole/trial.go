@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// sample is the interval over which received bytes are counted. An interval shorter than sample
-	// is sometimes empty even on a healthy network, because both ends wait for a processor.
+	// sample is the interval over which received bytes are counted. In a shorter interval,
+	// sometimes no bytes arrive even on a healthy network, because both ends wait for a processor.
 	sample = 5 * time.Millisecond
 	// before is the time without a failure at the start of a trial. During this time the
 	// benchmark measures the goodput and finds the busiest spine.
@@ -20,22 +20,22 @@ const (
 	// heal is the time that the spine's paths have to recover before the next trial. The daemon
 	// probes a failed path up to a second apart.
 	heal = 1500 * time.Millisecond
-	// stalled is a share of the goodput before the failure. A sample below this share of the
-	// earlier goodput counts as a stall, as in package meter.
+	// stalled is a share of the goodput before the failure. A sample below this share counts as
+	// part of a stall, as in package meter.
 	stalled = 0.1
 )
 
 // trial is the result of one spine's failure. Times of a trial are in ms, and rates in Mbit/s.
 type trial struct {
 	Spine   int     `json:"spine"`
-	Share   float64 `json:"share"`   // of the bytes before, that spine's share
+	Share   float64 `json:"share"`   // the failed spine's share of the bytes before the failure
 	Before  float64 `json:"before"`  // goodput
-	During  float64 `json:"during"`  // goodput while it was dead
-	Stall   float64 `json:"stall"`   // longest run of samples below a tenth of Before, from its death on
-	Quiet   float64 `json:"quiet"`   // the same before it died: the machine's own pauses
+	During  float64 `json:"during"`  // goodput while the spine was down
+	Stall   float64 `json:"stall"`   // longest run of samples below a tenth of Before, from the failure on
+	Quiet   float64 `json:"quiet"`   // the same before the failure, which shows pauses of the machine
 	Worst   float64 `json:"worst"`   // longest stall of any single flow
-	Healthy toll    `json:"healthy"` // TCP's cost in the time before
-	Dead    toll    `json:"dead"`    // and while it was dead
+	Healthy toll    `json:"healthy"` // TCP's cost before the failure
+	Dead    toll    `json:"dead"`    // TCP's cost while the spine was down
 
 	died, healed time.Time
 }
@@ -69,9 +69,9 @@ func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t tria
 	if paid[1], err = tolls(from); err != nil {
 		return t, err
 	}
-	// Loading the rules of a failure takes some milliseconds, and the spine fails at some point in
-	// that time. The length of a stall counts from the last sample before the rules of the failure
-	// were loaded.
+	// Loading the rules that make the spine fail takes some milliseconds, and the spine fails at
+	// some point in that time. So a stall is measured from the last sample before the rules were
+	// loaded.
 	died := fl.mark()
 	t.died = time.Now()
 	if err := o.hurt(f, t.Spine); err != nil {
@@ -98,7 +98,7 @@ func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t tria
 	return t, nil
 }
 
-// hurt makes the spine drop all packets, or the share that the flag -permille sets.
+// hurt makes the spine drop all packets, or the share of packets in the flag -permille.
 func (o options) hurt(f *fabric.Fabric, spine int) error {
 	if o.permille > 0 {
 		return f.Lossy(spine, o.permille)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// points are samples 5 ms apart with so many bytes in each.
+// points returns samples that are 5 ms apart, with the given number of bytes in each.
 func points(bytes ...int64) []point {
 	now, sum := time.Unix(0, 0), int64(0)
 	v := []point{{now, []int64{0}}}

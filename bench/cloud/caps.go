@@ -1,6 +1,6 @@
-// Package cloud recreates the rate limits of cloud instances, and generates the traffic that is
-// measured under them. The traffic generator needs no other program, so namespaces and real cloud
-// instances get the same load.
+// Package cloud reproduces the rate limits of cloud instances in network namespaces, and generates
+// traffic to measure under them. The traffic generator needs no other program, so it can put the
+// same load on namespaces and on real cloud instances.
 package cloud
 
 import (
@@ -16,12 +16,12 @@ import (
 
 // Caps holds the rate limits of one instance, each for both directions.
 type Caps struct {
-	TupleMbit int // of each 5-tuple
-	HostMbit  int // of a host's network card
+	TupleMbit int // rate of each 5-tuple
+	HostMbit  int // rate of a host's network card
 	Packets   int // a second, of a host
 	NewTuples int // a second, of a host
-	// With Police set, packets of a 5-tuple above its rate are dropped at once. Without Police,
-	// packets above the rate are queued for up to tupleBurst, and then dropped, as EC2 does.
+	// If Police is set, packets of a 5-tuple above its rate are dropped immediately. Otherwise they
+	// are queued for up to tupleBurst, and only then dropped, as in EC2.
 	Police bool
 }
 
@@ -35,15 +35,17 @@ func (c Caps) String() string {
 }
 
 const (
-	// tupleBurst is the depth of a 5-tuple's token bucket, and the length of its queue.
+	// tupleBurst is the depth of a 5-tuple's token bucket, and the length of its queue, both as a
+	// time at the 5-tuple's rate.
 	tupleBurst = 10 * time.Millisecond
-	// hostQueue is the length of a network card's queue. The card's bucket hostBurst holds a train
-	// of 64 KiB, and suits the kernel's timer at 2 Gbit/s.
+	// hostQueue is the length of a network card's queue, as a time at the card's rate. The card's
+	// token bucket holds hostBurst bytes: a train of 64 KiB, and as much as the kernel's timer
+	// needs at 2 Gbit/s.
 	hostQueue = 20 * time.Millisecond
 	hostBurst = 256 << 10
-	// classes is the number of a port's token buckets. A hash of the 5-tuple selects the bucket.
-	// With 63 5-tuples, one pair shares a bucket on average. More token buckets for a port would
-	// take too long to create.
+	// classes is the number of token buckets of a port. A hash of the 5-tuple selects the bucket.
+	// With 63 5-tuples, on average one pair of them shares a bucket. Creating more buckets would
+	// take too long.
 	classes = 2048
 	// fullFrame is the size in bytes of a packet of 1,500 bytes with its Ethernet header.
 	fullFrame = 1514
@@ -102,8 +104,8 @@ func (n *Network) limitHosts() error {
 
 func bytesOf(mbit int, d time.Duration) int { return int(float64(mbit) * 1e6 / 8 * d.Seconds()) }
 
-// limitTuples installs the switch's limits for 5-tuples. A port is down while its tc classes are
-// created, because creation on an active port takes much longer.
+// limitTuples installs the switch's limits for 5-tuples. It sets each port down while it creates
+// the port's tc classes, because on an active port this takes much longer.
 func (n *Network) limitTuples() error {
 	dir, err := fabric.Scratch()
 	if err != nil {
@@ -150,9 +152,9 @@ func (c Caps) queue() int {
 	return max(1, bytesOf(c.TupleMbit, tupleBurst)/fullFrame)
 }
 
-// rules returns the switch's nftables rules. The nftables rules drop packets beyond the packet
-// limit and beyond the limit of new 5-tuples, and set the bucket of each other packet. A byte limit
-// in nftables itself would admit a second's worth of bytes at once.
+// rules returns the switch's nftables rules. They drop packets above the packet limit and above the
+// limit of new 5-tuples, and select the token bucket of every other packet. nftables' own byte
+// limit is not used, because it would admit the bytes of a whole second in one burst.
 func (c Caps) rules() string {
 	const tuple = "ip saddr . th sport . ip daddr . th dport"
 	var b strings.Builder
@@ -175,7 +177,7 @@ func (c Caps) rules() string {
 	return b.String()
 }
 
-// buckets returns tc commands that create the classes of a port.
+// buckets returns the tc commands that create the token buckets of a port.
 func (c Caps) buckets(port string) string {
 	var b strings.Builder
 	burst := max(2*fullFrame, bytesOf(c.TupleMbit, tupleBurst))

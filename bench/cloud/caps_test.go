@@ -9,7 +9,8 @@ import (
 
 var small = Caps{TupleMbit: 5, HostMbit: 50, Packets: 8000, NewTuples: 40}
 
-// TestCapsHold offers more than each limit, which must hold, with a queue and without.
+// TestCapsHold offers more traffic than each limit allows. Each limit must hold, with a queue and
+// without.
 func TestCapsHold(t *testing.T) {
 	for _, c := range []Caps{small, {5, 50, 8000, 40, true}} {
 		t.Run(c.String(), func(t *testing.T) {
@@ -26,8 +27,7 @@ func TestCapsHold(t *testing.T) {
 	}
 }
 
-// TestCapThatDoesNotCapIsFound removes the limits one after the other. Each check must find
-// its own.
+// TestCapThatDoesNotCapIsFound removes one limit at a time. The check of this limit must report it.
 func TestCapThatDoesNotCapIsFound(t *testing.T) {
 	t.Parallel()
 	n, err := New(small)

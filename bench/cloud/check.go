@@ -25,12 +25,12 @@ const (
 	mostPackets = 100_000
 	// overhead is the size in bytes of a datagram's headers on the wire.
 	overhead = 42
-	// most is the largest ratio of arrived traffic to a limit at which the limit still holds.
+	// most is the largest ratio of arrived traffic to a limit at which the limit counts as holding.
 	most = 1.1
 )
 
-// Check offers too much traffic in four ways. The returned error names each limit that does not
-// hold.
+// Check offers more traffic than allowed, in four ways. The returned error names each limit that
+// does not hold.
 func (n *Network) Check() error {
 	sink, err := n.B.ListenPacket("udp4", fmt.Sprintf(":%d", checkPort))
 	if err != nil {
@@ -49,13 +49,14 @@ func (n *Network) Check() error {
 			}
 			return n.blast(checkTuples, 1, 1.5*float64(c.Packets))
 		}),
-		// The bucket of new 5-tuples holds the tokens of one second.
+		// The factor is 2, because the token bucket of new 5-tuples also holds the tokens of one
+		// second.
 		n.compare("new tuples of the host", "rx_packets", 2*float64(c.NewTuples), 1, func() error { return n.open(6 * c.NewTuples) }),
 	)
 }
 
-// fillHost sends over many TCP connections, which adapt to the speed of this machine. All
-// connections of fillHost together may exceed the host's limit.
+// fillHost sends over many TCP connections, which adapt to the speed of this machine. Without the
+// limit, all connections together would exceed it.
 func (n *Network) fillHost() error {
 	l, err := n.B.Listen("tcp", fmt.Sprintf(":%d", checkPort))
 	if err != nil {
@@ -72,7 +73,7 @@ func (n *Network) fillHost() error {
 // arrived traffic with a limit per second. The number of arrived packets or bytes is multiplied
 // by `weight`.
 func (n *Network) compare(what, counter string, limit, weight float64, offer func() error) error {
-	time.Sleep(checkTime) // buckets are full again
+	time.Sleep(checkTime) // the token buckets fill up again
 	before, err := n.arrived(counter)
 	if err != nil {
 		return err
@@ -137,7 +138,7 @@ func (n *Network) open(count int) error {
 			if err != nil {
 				return err
 			}
-			all = append(all, c) // closed, its port could be used again
+			all = append(all, c) // if it were closed, its port could be used again
 			if _, err := c.Write([]byte{0}); err != nil {
 				return err
 			}

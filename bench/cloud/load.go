@@ -15,21 +15,21 @@ import (
 // Port is the TCP port of the load server.
 const Port = 5210
 
-// A connection begins with a request of 16 bytes, which describes the load. With a positive answer
-// size, the client sends requests of requestSize bytes and the server answers each with that many
-// bytes. With an answer size of zero, the client sends continuously for the given time. At the end
-// of a continuous load the server reports the received bytes and the duration.
+// A connection begins with a request of 16 bytes, which describes the load. If it has a positive
+// answer size, the client sends requests of requestSize bytes, and the server replies to each with
+// an answer of that size. If the answer size is zero, the client sends continuously for the given
+// time, and at the end the server reports the number of received bytes and the duration.
 const (
 	orderSize   = 16
 	requestSize = 64
 	chunk       = 128 << 10
 	mostAnswer  = 1 << 24
-	// patience is how long a load may run beyond the requested time.
+	// patience is how long a load may last beyond the requested time.
 	patience = 20 * time.Second
 )
 
-// mostTime bounds the duration of a load, so that a stranger's request cannot hold a connection for
-// days.
+// mostTime bounds the duration of a load, so that a request from an unknown host cannot occupy a
+// connection for days.
 const mostTime = 10 * time.Minute
 
 // Serve answers load requests until the listener is closed. A connection that fails does not end
@@ -104,7 +104,7 @@ func swallow(c net.Conn, during time.Duration) error {
 		return err
 	}
 	// The server waits until the client has closed the connection. If the server closed the
-	// connection with unread data, the reset could overtake the report.
+	// connection while data is unread, a reset could overtake the report.
 	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
@@ -132,8 +132,8 @@ func order(dial Dial, answer int, during time.Duration) (net.Conn, error) {
 	return c, nil
 }
 
-// Bulk sends over the given number of connections at once. Bulk returns the rate in Mbit/s at which
-// the server received, from the first connection to the end of the last.
+// Bulk sends over the given number of concurrent connections. Bulk returns the rate in Mbit/s at
+// which the server received, from the first connection to the end of the last.
 func Bulk(dial Dial, flows int, during time.Duration) (mbit float64, err error) {
 	received, ends, errs := make([]uint64, flows), make([]time.Duration, flows), make([]error, flows)
 	begun := time.Now()
@@ -168,7 +168,7 @@ func bulk(dial Dial, begun time.Time, during time.Duration) (received uint64, en
 		buf := make([]byte, chunk)
 		for {
 			if _, err := c.Write(buf); err != nil {
-				return // the server has ended it, or the end below
+				return // the server or the deferred call below has ended it
 			}
 		}
 	}()
@@ -177,7 +177,7 @@ func bulk(dial Dial, begun time.Time, during time.Duration) (received uint64, en
 		return 0, 0, fmt.Errorf("the server's count: %w", err)
 	}
 	if t, ok := c.(*net.TCPConn); ok {
-		_ = t.SetLinger(0) // what is still queued is of no use
+		_ = t.SetLinger(0) // the data that is still queued is not needed
 	}
 	received, took := binary.BigEndian.Uint64(reply[:]), time.Duration(binary.BigEndian.Uint64(reply[8:]))
 	return received, start + took, nil

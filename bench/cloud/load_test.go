@@ -30,7 +30,7 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// A stranger who sends nonsense gets a closed connection, and the server goes on.
+// If a client sends an invalid request, the server closes the connection and continues.
 func TestServerRefusesNonsense(t *testing.T) {
 	dial := listen(t)
 	for _, order := range []string{"GET / HTTP/1.1\r\n", "\xff\xff\xff\xff\xff\xff\xff\xff0000000\x00", "\x00\x00\x00\x00\x00\x00\x00\x01\xff0000000"} {

@@ -18,9 +18,9 @@ import (
 
 // cost holds counters of the work that daemons do for their peers.
 type cost struct {
-	trains         uint64 // received and built
+	trains         uint64 // number of trains, received and built
 	cpu            time.Duration
-	locked, writes time.Duration // waits for the peer's lock, and for a turn to write to the device
+	locked, writes time.Duration // time of waiting for the peer's lock, and for a turn to write to the device
 }
 
 func (c cost) since(old cost) cost {
@@ -73,11 +73,11 @@ func look(n *tunnel.Node) (c cost, err error) {
 	return c, c.waits(resp.Body)
 }
 
-// waits adds up the lock waits in a mutex profile. Each record of a profile is a line "CYCLES COUNT
-// @ ADDRESSES", and a line for each function on the stack of the lock's holder.
+// waits adds up the lock waits in a mutex profile. Each record of a profile begins with a line
+// "CYCLES COUNT @ ADDRESSES". A line for each function on the stack of the lock's holder follows.
 func (c *cost) waits(r io.Reader) error {
 	var perSecond, cycles int64
-	var where *time.Duration // of the record being read, once a function tells
+	var where *time.Duration // sum for the current record, once a function has shown which lock it is
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		line := lines.Text()
@@ -99,7 +99,7 @@ func (c *cost) waits(r io.Reader) error {
 		case strings.Contains(line, "/srd/loop.(*Outlet)."):
 			where = &c.writes
 		case strings.Contains(line, "/srd/loop.(*lane)."):
-			where = new(time.Duration) // a lane's lock; a sender does not wait for it
+			where = new(time.Duration) // the lock of a lane, for which a sender does not wait; not counted
 		case strings.Contains(line, "/srd/loop.(*Peer).") || strings.Contains(line, "/srd/loop.(*worker)."):
 			where = &c.locked
 		}

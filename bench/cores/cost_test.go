@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The innermost function of the loop tells which lock a record is of.
+// The innermost function of package loop on the stack shows to which lock a record belongs.
 func TestWaitsOfAProfileOfLocks(t *testing.T) {
 	var c cost
 	err := c.waits(strings.NewReader(`--- mutex:

@@ -30,7 +30,8 @@ type options struct {
 	wire    bool
 }
 
-// settle is how long a load runs before the measurement begins, and after it ends.
+// settle is how long a load runs before the measurement begins, and again after the measurement has
+// ended.
 const settle = time.Second
 
 // Main runs the subcommand "bench cores".
@@ -62,7 +63,7 @@ func Main(args []string) error {
 	return nil
 }
 
-// numbers parses a list of numbers from 1.
+// numbers parses a list of numbers, each at least 1.
 func numbers(flag, list string) (v []int, err error) {
 	for _, text := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(text)
@@ -139,7 +140,8 @@ func config(workers int) tunnel.Config {
 	return tunnel.Config{Extra: fmt.Sprintf("workers = %d\n", workers), Profiles: true}
 }
 
-// measure sends the flows from a node, inner address 1, to others, inner addresses 2 and so on.
+// measure sends flows from a node with the inner address 1 to the other nodes, whose inner
+// addresses are 2 and following.
 func (o options) measure(from *tunnel.Node, to []*tunnel.Node) (sends, takes cost, rate float64, err error) {
 	var runs []*meter.Run
 	for i, n := range to {

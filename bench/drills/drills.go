@@ -1,9 +1,9 @@
-// Package drills disturbs the shipped daemon under load in several ways, and compares the cost of
-// each disturbance with a bound. The disturbances include kill -9, address changes, failed,
+// Package drills disturbs the shipped daemon under load in several ways, and checks that the cost
+// of each disturbance is within a bound. The disturbances include kill -9, address changes, failed,
 // corrupting and duplicating networks, missing file descriptors, and replayed packets. The command
 // prints a table, and exits with code 1 if a bound was exceeded.
 //
-// The command needs root, takes the machine for itself, and removes all its changes however it
+// The command needs root and an otherwise idle machine, and removes all its changes however it
 // ends.
 package drills
 

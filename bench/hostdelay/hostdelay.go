@@ -1,20 +1,20 @@
-// Package hostdelay records how late the operating system of a machine wakes a process. The
-// simulator reads this record to model a host (lab/hosts). The command needs root, because it
-// creates namespaces.
+// Package hostdelay records with which delay the operating system of a machine wakes a process. The
+// simulator models a host with this record (lab/hosts). The command needs root, because it creates
+// namespaces.
 //
 //	bench hostdelay [-busy N] [-samples N] [-o FILE]
 //
-// The measuring process sleeps as a worker of the daemon does (srd/loop): in epoll with one
-// timerfd, unseen by Go's scheduler. The process runs in a namespace at one end of a veth pair. The
-// command measures two delays and several costs. A timer's delay runs from its due time to its
-// handling. An arrival's delay runs from the kernel's stamp on a packet (SO_TIMESTAMPNS) to its
-// handling. The recorded costs are the processor times of sending a train, of receiving a train,
-// and of AES-256-GCM.
+// The measuring process sleeps in the same way as a worker of the daemon (srd/loop): it blocks in
+// epoll with one timerfd, without Go's scheduler. The process runs in a namespace at one end of a
+// veth pair. The command measures two delays and several costs. A timer's delay runs from its due
+// time to its handling. An arrival's delay runs from the kernel's stamp on a packet
+// (SO_TIMESTAMPNS) to its handling. The recorded costs are the processor times of sending a train,
+// of receiving a train, and of AES-256-GCM.
 //
-// With -busy N, N busy-looping processes run beside the measurement. On a shared machine, a high
-// scheduling priority keeps other processes from disturbing the measurement. "chrt -f 10 hostdelay"
-// records an otherwise idle machine. "nice -n -20 hostdelay -busy 2" records a machine on which
-// only two busy-looping processes compete.
+// With -busy N, N busy-looping processes run during the measurement. On a shared machine, run the
+// command with a high scheduling priority, so that other processes do not disturb the measurement.
+// "chrt -f 10 hostdelay" records an otherwise idle machine. "nice -n -20 hostdelay -busy 2" records
+// a machine on which only two busy-looping processes compete.
 package hostdelay
 
 import (
@@ -45,7 +45,7 @@ func Main(args []string) error {
 	if *spin {
 		var n uint64
 		for {
-			n++ // nothing else: it is there to be in the way
+			n++ // its only purpose is to keep a processor busy
 		}
 	}
 	return run(*busy, *samples, *out)
@@ -55,7 +55,8 @@ func run(busy, samples int, file string) error {
 	if busy < 0 || samples < len(quantiles) {
 		return fmt.Errorf("-busy %d -samples %d: want 0 and %d at least", busy, samples, len(quantiles))
 	}
-	// This thread starts the spinners, and enters the namespace. It ends with the process.
+	// This thread starts the busy-looping processes and enters the namespace, so it must remain the
+	// same thread until the process ends.
 	runtime.LockOSThread()
 	stop, err := spinners(busy)
 	defer stop()
@@ -99,7 +100,7 @@ func spinners(n int) (stop func(), err error) {
 		}
 		c := exec.Command(self, "hostdelay", "-spin")
 		c.Env = append(os.Environ(), "GOMAXPROCS=1")
-		// Without it, spinners would outlive an interrupted measurement.
+		// If the measurement is interrupted, the kernel then also ends the busy-looping processes.
 		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		if err = c.Start(); err == nil {
 			all = append(all, c)
@@ -108,7 +109,7 @@ func spinners(n int) (stop func(), err error) {
 	return stop, err
 }
 
-// quantiles lists the columns of the table.
+// quantiles has the quantiles that are the columns of the table.
 var quantiles = []float64{0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 1}
 
 // record holds the measured delays and costs of one recording.
@@ -145,7 +146,7 @@ func (r *record) write(w io.Writer) error {
 // at returns the quantile q of sorted values.
 func at(v []time.Duration, q float64) time.Duration { return v[int(q*float64(len(v)-1))] }
 
-// load returns the system's load average over the last minute.
+// load returns the system's load average of the last minute.
 func load() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

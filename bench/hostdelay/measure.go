@@ -14,15 +14,15 @@ import (
 
 const (
 	// meanPause is the mean time between two packets. Timers fire twice as often as packets arrive.
-	// With a mean pause of 2 ms most events find the process asleep, and on a quiet machine the
-	// processor too.
+	// With a mean pause of 2 ms, the process is asleep at most events, and on a quiet machine the
+	// processor is too.
 	meanPause = 2 * time.Millisecond
 	// trainPackets and packetBytes describe a long train over links with an MTU of 1,500 bytes.
 	trainPackets = 44
 	packetBytes  = 1440
 	// rounds is the number of measurements of each cost. The median of all rounds is recorded.
 	rounds = 400
-	// waitMost ends a recording if no event arrives.
+	// waitMost is the time without an event after which a recording fails.
 	waitMost = time.Second
 )
 
@@ -37,7 +37,7 @@ func (s *site) measure(samples int, r *record) error {
 // now reads the given kernel clock.
 func now(clock int32) time.Duration {
 	var t unix.Timespec
-	_ = unix.ClockGettime(clock, &t) // fails on bad clocks only
+	_ = unix.ClockGettime(clock, &t) // fails only for invalid clocks
 	return time.Duration(t.Nano())
 }
 
@@ -115,10 +115,10 @@ func (w *sleeper) arm() {
 	d := pause(meanPause / 2)
 	w.due = now(unix.CLOCK_BOOTTIME) + d
 	its := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
-	_ = unix.TimerfdSettime(w.timer, 0, &its, nil) // fails on bad arguments only
+	_ = unix.TimerfdSettime(w.timer, 0, &its, nil) // fails only for invalid arguments
 }
 
-// turn sleeps until the next event, and records how late the kernel woke the process.
+// turn sleeps until the next event, and records the delay with which the kernel woke the process.
 func (w *sleeper) turn(r *record) error {
 	var events [2]unix.EpollEvent
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&events[0])), 2, uintptr(waitMost.Milliseconds()), 0, 0)
@@ -158,7 +158,7 @@ func (w *sleeper) receive(r *record) {
 	}
 }
 
-// costs measures the processor time for each train, and for each packet of a train.
+// costs measures the processor time that a train costs, and that each packet of a train adds.
 func (s *site) costs(r *record) error {
 	one, err := s.sending(1)
 	if err != nil {
@@ -185,7 +185,8 @@ func (s *site) costs(r *record) error {
 	return nil
 }
 
-// sending returns the time to send a train to a device whose far end drops the packets.
+// sending returns the time that it takes to send a train to a device whose other end drops the
+// packets.
 func (s *site) sending(packets int) (time.Duration, error) {
 	b, control := make([]byte, packets*packetBytes), segments(packets)
 	return median(func() (time.Duration, error) {
@@ -211,7 +212,7 @@ func (s *site) receiving(packets int) (time.Duration, error) {
 		for n < len(b) {
 			k, _, _, _, err := unix.Recvmsg(s.recv, buf[:], oob[:], 0)
 			if err != nil {
-				break // the rest was lost; nothing is counted twice
+				break // the remaining packets were lost
 			}
 			n += k
 		}

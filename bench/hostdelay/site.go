@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These variables are the addresses of the two ends, and a third address that no host has. The far
-// end drops packets to the third address unread, because their Ethernet address is not its own.
+// These variables are the addresses of the two ends, and a third address that no host has. The
+// other end drops packets to the third address without processing them, because their Ethernet
+// address is not its own.
 var (
 	near   = [4]byte{10, 99, 0, 1}
 	far    = [4]byte{10, 99, 0, 2}
@@ -25,7 +26,7 @@ const port = 7000
 // site is a pair of namespaces with a veth pair between them. The calling thread is in the
 // receiver's namespace.
 type site struct {
-	sender chan func() // runs on the sender's thread, in its namespace
+	sender chan func() // functions to run on the sender's thread, in the sender's namespace
 	recv   int
 	send   int
 }
@@ -37,7 +38,7 @@ func newSite() (*site, error) {
 	}
 	ready := make(chan int)
 	go func() {
-		runtime.LockOSThread() // the thread is thrown away, and its namespace with it
+		runtime.LockOSThread() // never unlocked, so the thread and its namespace end with the goroutine
 		if unix.Unshare(unix.CLONE_NEWNET) != nil {
 			ready <- -1
 			return

@@ -83,8 +83,8 @@ func (l *load) end() (*report, error) {
 	return r, nil
 }
 
-// write writes the results of a group of flows. The last interval is left out if the end of the run
-// cut it short.
+// write writes the results of a group of flows. The last interval is left out if it is shorter than
+// the others.
 func (r *report) write(w io.Writer, name string) {
 	whole, _ := strconv.ParseFloat(interval, 64)
 	var mbit, cwnd, flows []string

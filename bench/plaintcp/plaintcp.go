@@ -1,15 +1,15 @@
-// Package plaintcp records how the kernel's TCP behaves. The simulator's TCP model is checked
-// against this record (lab/tcp/testdata/linux.txt, lab/testdata/beside.txt). The command needs
-// root, because it creates namespaces.
+// Package plaintcp records how the kernel's TCP behaves. Tests compare the simulator's TCP model
+// with this record (lab/tcp/testdata/linux.txt, lab/testdata/beside.txt). The command needs root,
+// because it creates namespaces.
 //
 //	bench plaintcp [-bin FILE] [-o FILE] [CASE...]
 //
 // Each case is one network of tbf links with 100 Mbit/s and no delay. Up to two groups of CUBIC
-// flows (iperf3) begin at once, and one group may be inside the tunnel. A line of the record holds
-// the case, the run, the group, a key and its values. The key "mbit" has the server's goodput in
-// each 250 ms, and "cwnd" the first flow's window in segments. The key "resent" has the number of
-// segments that the group retransmitted, and "flows" has the goodput of each flow over the whole
-// run.
+// flows (iperf3) start at the same time, and one group may be inside the tunnel. A line of the
+// record holds the case, the run, the group, a key and its values. The key "mbit" has the goodput
+// at the server in each interval of 250 ms, and "cwnd" has the congestion window of the first flow
+// in segments. The key "resent" has the number of segments that the group retransmitted, and
+// "flows" has the goodput of each flow over the whole run.
 package plaintcp
 
 import (
@@ -32,26 +32,27 @@ import (
 type site struct {
 	name     string
 	spines   int
-	limit    int // bytes of each link's buffer
-	permille int // of the packets are lost, each way
+	limit    int // size of each link's buffer in bytes
+	permille int // share of packets that are lost in each direction, in thousandths
 	groups   []group
 	lasts    time.Duration
 	runs     int
 }
 
-// group is a set of flows that begin at once.
+// group is a set of flows that start at the same time.
 type group struct {
-	inside bool // in the tunnel
+	inside bool // the flows are inside the tunnel
 	flows  int
 }
 
 const (
-	short = 256 << 10  // 20 ms
-	deep  = 2500 << 10 // 200 ms
+	short = 256 << 10  // 20 ms at the link's rate
+	deep  = 2500 << 10 // 200 ms at the link's rate
 )
 
-// besideRuns is the number of runs in which plain flows compete with a tunnel. The shares of the
-// flows depend on the first flow to start, and on the spines that the plain flows use.
+// besideRuns is the number of runs in which plain flows compete with a tunnel. Several runs are
+// needed, because the shares depend on which flow starts first, and on which spines the plain flows
+// use.
 const besideRuns = 4
 
 var sites = []site{
@@ -97,7 +98,7 @@ func Main(args []string) error {
 	return nil
 }
 
-// record writes what happens in the named cases, or in all.
+// record runs the named cases, or all cases, and writes their results.
 func record(bin, out string, names []string) error {
 	w := io.Writer(os.Stdout)
 	if out != "" {
@@ -131,7 +132,7 @@ func kernel() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// play builds the network of a case, runs all groups at once, and writes their results.
+// play builds the network of a case, runs all groups at the same time, and writes their results.
 func (s site) play(w io.Writer, bin string, run int) (err error) {
 	f, err := fabric.New(fabric.Spec{Spines: s.spines, LimitBytes: s.limit})
 	if err != nil {

@@ -17,7 +17,7 @@ var (
 const (
 	adslDown  = 16.
 	adslUp    = 1.
-	adslQueue = 120 * 1514 // packets of a modem
+	adslQueue = 120 * 1514 // a modem's queue of 120 packets, in bytes
 	adslTime  = 10 * time.Second
 	adslFrom  = 3 * time.Second
 	adslPort  = "5303"

@@ -26,7 +26,7 @@ type dialogue struct {
 	asks, answers *os.File
 }
 
-// dialogue connects a client to a server, and starts the server's answers.
+// dialogue connects a client to a server, and starts the goroutine that answers at the server.
 func (r *run) dialogue(client, server *fabric.Host, to netip.Addr) (d *dialogue, err error) {
 	l, err := server.Listen("tcp4", netip.AddrPortFrom(to, askPort).String())
 	if err != nil {
@@ -110,7 +110,8 @@ func exchange(fd int, b []byte, call func(int, []byte) (int, error)) error {
 	return nil
 }
 
-// ran returns the processor time of all threads of both daemons so far, in microseconds.
+// ran returns the processor time that all threads of both daemons have used so far, in
+// microseconds.
 func ran(p *tunnel.Pair) (us float64, err error) {
 	for _, n := range []*tunnel.Node{p.A, p.B} {
 		d, e := fabric.RanOf(n.Pid())

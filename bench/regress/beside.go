@@ -13,7 +13,7 @@ import (
 // result is the fairness of the two shares of the link. Fairness is 1 if both sides get the same
 // rate, and less if either side gets more.
 type beside struct {
-	flows        int // of each side
+	flows        int // number of flows of each group
 	fair, inside figure
 }
 
@@ -31,8 +31,8 @@ const (
 	kiB          = 1 << 10
 	besideShort  = 12 * time.Second
 	besideSettle = 4 * time.Second
-	// The measurement is long, because with round trips of 200 ms one period of CUBIC's window
-	// takes many seconds.
+	// The measurement is long, because with round trips of 200 ms the period between two reductions
+	// of CUBIC's window is many seconds long.
 	besideLong       = 40 * time.Second
 	besideLongSettle = 15 * time.Second
 )
@@ -68,8 +68,8 @@ func besideScene(name, says, buffer string, limit int, settle, lasts time.Durati
 	}
 }
 
-// together runs n flows through the tunnel and n plain flows beside the tunnel, and returns the
-// rates of both groups.
+// together runs n flows through the tunnel and n plain flows outside the tunnel at the same time,
+// and returns the rates of both groups.
 func together(f *fabric.Fabric, n int, settle, lasts time.Duration) (inside, plain float64, err error) {
 	flow := meter.Flow{Server: f.B(1), Client: f.A(1), Streams: n, For: lasts}
 	flow.To = tunnel.Inner4(2)
@@ -92,7 +92,7 @@ func together(f *fabric.Fabric, n int, settle, lasts time.Duration) (inside, pla
 	return a.Sum().Mean(settle, lasts), b.Sum().Mean(settle, lasts), nil
 }
 
-// closeness returns the smaller share divided by the fair share.
+// closeness returns the smaller of two rates divided by their mean, which would be the fair rate.
 func closeness(a, b float64) float64 {
 	if a+b == 0 {
 		return 0

@@ -18,7 +18,8 @@ const (
 	crowdPeers = 40
 	crowdTime  = 8 * time.Second
 	crowdPort  = 7000
-	// crowdRest is how long the tunnels are established before the first host sends.
+	// crowdRest is the time between the start of the tunnels and the time at which the first host
+	// sends.
 	crowdRest = time.Second
 )
 

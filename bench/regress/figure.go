@@ -13,28 +13,28 @@ import (
 type figure struct {
 	name  string
 	unit  string
-	lower bool // less is better
-	count bool // may be zero: packets lost, and the like
+	lower bool // smaller values are better
+	count bool // a count, such as lost packets, which may be zero
 }
 
 // pair holds one metric's values for both versions, measured one after the other.
 type pair struct {
 	base, head float64
-	foreign    float64 // processors that others kept busy, the worse of the two runs
+	foreign    float64 // number of processors that foreign processes kept busy, in the worse of the two runs
 }
 
 const (
 	// worseBy is the smallest change of a median that counts as worse.
 	worseBy = 0.05
-	// judgedLeast is the number of pairs that a verdict needs. By chance, all three pairs of
-	// a figure are worse in one of eight runs.
+	// judgedLeast is the smallest number of pairs for a verdict. By chance, all three pairs of an
+	// unchanged metric are worse in one of eight runs.
 	judgedLeast = 3
 )
 
 func (p pair) judged() bool { return p.foreign <= others.Most }
 
-// ratio returns the new version's value over the old one's. Counts are increased by one, so that a
-// count of zero has a ratio too.
+// ratio returns the new version's value over the old one's. Counts are increased by one before the
+// division, so that there is a ratio even for a count of zero.
 func (f figure) ratio(p pair) float64 {
 	if f.count {
 		return (p.head + 1) / (p.base + 1)
@@ -47,8 +47,8 @@ func (f figure) ratio(p pair) float64 {
 
 // verdict is the judgement of one metric from its pairs.
 type verdict struct {
-	base, head        float64 // medians
-	median, low, high float64 // of the ratios
+	base, head        float64 // medians of the values
+	median, low, high float64 // median and range of the ratios
 	pairs, judged     int
 	word              string
 }
@@ -58,7 +58,7 @@ const (
 	same   = "same"
 	worse  = "WORSE"
 	better = "better"
-	spread = "noisy" // the median is beyond, but pairs disagree
+	spread = "noisy" // the median is beyond worseBy, but the pairs disagree
 	none   = "not judged"
 )
 
@@ -84,8 +84,8 @@ func (f figure) judge(all []pair) verdict {
 	return v
 }
 
-// undisturbed returns the pairs that no foreign process disturbed. If all pairs are disturbed,
-// undisturbed() returns all of them, so that they are at least shown.
+// undisturbed returns the pairs that no foreign process disturbed. If all pairs are disturbed, it
+// returns all of them, so that the table can show them.
 func undisturbed(all []pair) (v []pair) {
 	for _, p := range all {
 		if p.judged() {

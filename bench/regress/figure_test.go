@@ -35,7 +35,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestCountsMayBeZero: none lost before and none now is the same, some now is worse.
+// If no packet was lost in both versions, the verdict is "same". If only the new version loses
+// some, it is worse.
 func TestCountsMayBeZero(t *testing.T) {
 	lost := figure{name: "lost", lower: true, count: true}
 	clean := []pair{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}
@@ -48,7 +49,7 @@ func TestCountsMayBeZero(t *testing.T) {
 	}
 }
 
-// TestNamesAreUnique: a figure is found by its name, and so is a scene.
+// Metrics and scenes are found by their names, so these must be unique.
 func TestNamesAreUnique(t *testing.T) {
 	scenesSeen, figuresSeen := map[string]bool{}, map[string]bool{}
 	for _, s := range scenes {
@@ -65,8 +66,8 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 }
 
-// TestValueOfRounds: the mean over a version's networks of each network's median, over the rounds
-// that others left undisturbed.
+// A version's value is computed from the rounds that foreign processes did not disturb. It is the
+// mean, over the version's networks, of each network's median.
 func TestValueOfRounds(t *testing.T) {
 	f := figure{name: "delay", lower: true}
 	network := func(version int, v ...float64) *standing {

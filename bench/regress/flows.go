@@ -15,8 +15,8 @@ import (
 
 // arrived holds the received bytes of simultaneous TCP flows.
 type arrived struct {
-	bytes, least float64 // of all, of the slowest
-	cpu          float64 // seconds of all processors
+	bytes, least float64 // bytes of all connections, and of the slowest one
+	cpu          float64 // processor time of the machine in seconds
 	during       time.Duration
 }
 
@@ -101,8 +101,8 @@ func take(c net.Conn, n *atomic.Int64) {
 	}
 }
 
-// sendUntil sends as fast as possible until a deadline. A host without a connection by the deadline
-// has sent nothing. A missing connection counts as a result, not as an error.
+// sendUntil sends as fast as possible until a deadline. If a host has no connection by the
+// deadline, it has sent nothing. This is a result, not an error.
 func sendUntil(h *fabric.Host, to string, over time.Time) error {
 	c, err := h.Dial("tcp4", to, time.Until(over))
 	var late net.Error
@@ -113,7 +113,7 @@ func sendUntil(h *fabric.Host, to string, over time.Time) error {
 		return err
 	}
 	defer c.Close()
-	// Unsent data must not delay the next measurement.
+	// Unsent data is discarded, because it must not delay the next measurement.
 	if err := c.(*net.TCPConn).SetLinger(0); err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 var idleBytes = figure{name: "30 s idle with keepalive 25, both ends", unit: "KB", lower: true}
 
 const (
-	idleOpens = time.Second     // of a flow that opens all paths
-	idleRest  = 4 * time.Second // until the effects of a flow are over
+	idleOpens = time.Second     // duration of a flow that opens all paths
+	idleRest  = 4 * time.Second // time until a flow has no more effects
 	idleTime  = 30 * time.Second
 	keepalive = 25 * time.Second
 )
@@ -46,7 +46,7 @@ var idle = scene{
 	},
 }
 
-// kept starts a tunnel between two hosts whose keepalives maintain a NAT mapping.
+// kept starts a tunnel between two hosts, with keepalives as for a NAT mapping.
 func (r *run) kept(f *fabric.Fabric) (*tunnel.Pair, error) {
 	p, err := tunnel.NewPassivePair(r.bin, f.A(1), f.B(1), keepalive)
 	if p != nil {

@@ -24,7 +24,7 @@ const (
 	incastFlows  = 48
 	incastBytes  = 64_000
 	incastRounds = 12
-	incastPause  = 250 * time.Millisecond // longer than TCP's least timeout, so that rounds do not meet
+	incastPause  = 250 * time.Millisecond // longer than TCP's minimum RTO, so that rounds do not overlap
 	incastPort   = 7100
 	incastMbit   = 1000
 	incastQueue  = 512 * kiB
@@ -58,8 +58,8 @@ var incast = scene{
 	},
 }
 
-// incastTimes lets all connections send at the same time, in several rounds. The results are
-// the times of the transfers, in ms, until the receiver got their last bytes.
+// incastTimes lets all connections send at the same time, in several rounds. It returns the
+// duration of each transfer, in ms, until its last byte has arrived.
 func incastTimes(hub *fabric.Host, hosts []*fabric.Host) (ms []float64, err error) {
 	l, err := hub.Listen("tcp4", netip.AddrPortFrom(tunnel.Inner4(1), incastPort).String())
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 const (
 	steadyFlows   = 64
 	steadyPerSec  = 5000
-	steadyPacket  = 800 // bytes
+	steadyPacket  = 800 // size of a packet in bytes
 	steadyEvery   = time.Millisecond
 	steadyPort    = 7200
-	steadyHeader  = 16 // number in its flow, and when it was written
+	steadyHeader  = 16 // the sequence number in its flow, and the time of writing
 	steadyWaits   = time.Second
-	steadyTurn    = steadyPerSec / int(time.Second/steadyEvery) // packets a turn
-	steadyBuffers = 4 << 20                                     // of the receiving socket, so that all losses are the tunnel's
+	steadyTurn    = steadyPerSec / int(time.Second/steadyEvery) // packets in each tick
+	steadyBuffers = 4 << 20                                     // bytes of the receive buffer, so that only the tunnel loses
 )
 
 // steadyLoad consists of small UDP flows, each with its own port and sequence numbers.
@@ -35,8 +35,8 @@ type steadyLoad struct {
 	mu     sync.Mutex
 	begun  time.Time
 	sent   int
-	number [steadyFlows]uint64 // sent next
-	newest [steadyFlows]uint64 // one above the newest that arrived
+	number [steadyFlows]uint64 // number of the next packet
+	newest [steadyFlows]uint64 // largest number that has arrived, plus one
 	got    record
 	ports  map[int]int
 }
@@ -70,8 +70,8 @@ func startSteady(a, b *fabric.Host) (l *steadyLoad, err error) {
 	return l, nil
 }
 
-// send writes a few packets each millisecond, one flow after another. After a late
-// tick, send() also writes the packets of the missed ticks.
+// send writes a few packets each millisecond, one flow after another. If a tick is late, it also
+// writes the packets of the missed ticks.
 func (l *steadyLoad) send(to net.Addr) {
 	buf := make([]byte, steadyPacket)
 	next := time.Now()

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	rateTime = 3 * time.Second // out of slow start for nine tenths of it
+	rateTime = 3 * time.Second // for nine tenths of this time the flows are past slow start
 	ratePort = 7300
 )
 
-// rateOf is a measurement with a given number of flows, and its two metrics: rate and processor
-// time.
+// rateOf is a measurement with a given number of flows. It has two metrics: the rate and the
+// processor time.
 type rateOf struct {
 	flows     int
 	rate, cpu figure
@@ -64,7 +64,7 @@ var manyRates = []rateOf{
 
 const (
 	manyTime = 1500 * time.Millisecond
-	// manyRest is how long queues take to empty after a measurement.
+	// manyRest is how long the benchmark waits after a measurement, until queues are empty.
 	manyRest = 100 * time.Millisecond
 )
 

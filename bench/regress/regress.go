@@ -31,7 +31,7 @@ const (
 	quickSet    = "quick"
 )
 
-// errWorse is returned by a run in which some metric became worse.
+// errWorse is the error of a run in which some metric became worse.
 var errWorse = errors.New("something became worse")
 
 // Main runs the subcommand "bench regress".
@@ -114,7 +114,8 @@ func (o options) run(chosen []scene) error {
 	return nil
 }
 
-// scene measures pairs until enough pairs are undisturbed. Odd pairs begin with the new version.
+// scene measures pairs until enough of them are undisturbed. Every second pair begins with the new
+// version.
 func (o options) scene(s scene, versions [2]version, t *table, values *os.File) error {
 	good, wanted := 0, o.pairs
 	if s.stand != nil {
@@ -147,8 +148,8 @@ func (o options) scene(s scene, versions [2]version, t *table, values *os.File) 
 	return nil
 }
 
-// both measures both versions in one of three ways: alternating, at the same time, or one after the
-// other.
+// both measures both versions. Depending on the scene, their networks are measured in alternating
+// intervals, at the same time, or one after the other.
 func (s scene) both(versions [2]version, swapped bool) (got [2]map[string]float64, foreign float64, err error) {
 	if s.stand != nil {
 		return s.alternate(versions, swapped)

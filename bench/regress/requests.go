@@ -19,11 +19,11 @@ var (
 )
 
 const (
-	askFirst = 50 * time.Millisecond // until the threads are warm again
+	askFirst = 50 * time.Millisecond // time until the threads' caches are warm again
 	askTime  = 300 * time.Millisecond
 	loadTime = 700 * time.Millisecond
-	// loadFirst is how long the bulk flow runs before requests are measured, so that slow start is
-	// over.
+	// loadFirst is how long the bulk flow runs before requests are measured, so that its slow start
+	// has ended.
 	loadFirst = 300 * time.Millisecond
 )
 
@@ -70,7 +70,7 @@ func (r *run) idleRequests(p *tunnel.Pair, q *dialogue) error {
 	return nil
 }
 
-// besideLoad measures requests while a bulk flow uses all the bandwidth.
+// besideLoad measures requests while a bulk flow fills the link.
 func (r *run) besideLoad(a, b *fabric.Host, q *dialogue) error {
 	ended := make(chan error, 1)
 	go func() {

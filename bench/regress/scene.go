@@ -14,12 +14,12 @@ type scene struct {
 	name    string
 	says    string
 	quick   bool // part of SET=quick
-	aside   bool // both versions at once: it counts bytes, and takes no processor
+	aside   bool // measures both versions at the same time, because it only counts bytes
 	figures []figure
 	measure func(r *run) error
-	// In some scenes, the function stand() is used in place of measure(). The function stand()
-	// sets up a network, and returns a function that measures this network for a short time. All
-	// networks of a pair exist at the same time, and rounds is the number of their measurements.
+	// In some scenes, the function stand() is used in place of measure(). It sets up a network, and
+	// returns a function that measures this network for a short time. All networks of a pair exist
+	// at the same time. Each is measured as often as the field rounds says.
 	stand  func(r *run) (turn func() error, err error)
 	rounds int
 }

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// standingCopies is the number of networks of each version that exist at the same time. Two
-	// networks of one version differ by up to a third, because the scheduler keeps processes on
-	// their processors.
+	// standingCopies is the number of networks of each version that exist at the same time. More
+	// than one is needed, because the values of two networks of one version differ by up to a
+	// third. The scheduler keeps each process on its processor, and some placements are better.
 	standingCopies = 2
 	// standingPairs is the number of judged pairs. A pair of standing networks has many rounds, so
 	// fewer pairs are needed than in other scenes.
 	standingPairs = 3
-	// undisturbedLeast is the share of undisturbed rounds below which the pair counts as disturbed.
+	// If the share of undisturbed rounds is below undisturbedLeast, the pair counts as disturbed.
 	undisturbedLeast = 0.5
 )
 
@@ -26,12 +26,12 @@ type standing struct {
 	version int // 0: base, 1: head
 	run     *run
 	turn    func() error
-	got     []map[string]float64 // of each round
+	got     []map[string]float64 // values of each round
 }
 
 // alternate sets up all networks, and measures them in short alternating intervals. Every second
-// round measures in reverse order. A version's value is the median over the undisturbed rounds,
-// averaged over the version's networks.
+// round measures the networks in reverse order. For each network, the median over the undisturbed
+// rounds is computed. A version's value is the mean of these medians over the version's networks.
 func (s scene) alternate(versions [2]version, swapped bool) (got [2]map[string]float64, foreign float64, err error) {
 	var all []*standing
 	defer func() {

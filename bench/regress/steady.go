@@ -19,11 +19,11 @@ var (
 )
 
 const (
-	steadyDelay = 5 * time.Millisecond // of each link, each way
-	steadyRest  = 2 * time.Second      // idle before the load begins
+	steadyDelay = 5 * time.Millisecond // delay of each link in each direction
+	steadyRest  = 2 * time.Second      // idle time before the load begins
 	steadyFirst = 2 * time.Second
 	flaps       = 10
-	flapTime    = 300 * time.Millisecond // dead, and then alive
+	flapTime    = 300 * time.Millisecond // a spine is down for this time, and then up for this time
 )
 
 var steady = scene{
@@ -58,8 +58,8 @@ var steady = scene{
 	},
 }
 
-// underLoad calls the function happens() while the UDP load runs, and returns the load's
-// packet counts.
+// underLoad runs the UDP load, calls the function happens() meanwhile, and returns the packet
+// counts of the load.
 func underLoad(f *fabric.Fabric, happens func() error) (record, error) {
 	load, err := startSteady(f.A(1), f.B(1))
 	if err != nil {

@@ -22,7 +22,8 @@ const (
 	uplinkGoes  = 4 * time.Second
 	uplinkComes = 12 * time.Second
 	uplinkEnds  = 20 * time.Second
-	// uplinkGrace is the time after each failure or recovery that is left out of the mean rates.
+	// uplinkGrace is the time after each failure and each recovery that does not count in the mean
+	// rates.
 	uplinkGrace = 2 * time.Second
 )
 
@@ -80,8 +81,8 @@ func shape(n *fabric.Namespace, dev string, mbit float64, queue int) error {
 	return at(n, fmt.Sprintf("tc qdisc replace dev %s root tbf rate %.0fkbit burst 32k limit %d", dev, mbit*1e3, queue))
 }
 
-// secondUplink adds a second cable between host A and its leaf. The two cables then carry 60 and 40
-// Mbit/s, with 50 ms of queue.
+// secondUplink adds a second cable between host A and its leaf. The rates of the two cables are
+// limited to 60 and 40 Mbit/s, with queues of 50 ms.
 func secondUplink(f *fabric.Fabric) error {
 	a := f.A(1).Namespace
 	if err := at(a,

@@ -14,7 +14,7 @@ import (
 
 // version is a build of srdtun.
 type version struct {
-	name string // as people know it
+	name string // name for people
 	bin  string
 }
 
@@ -41,7 +41,7 @@ func build(goCmd, top, rev, dir string) (version, error) {
 	}
 	v := version{name: hash, bin: filepath.Join(dir, "srdtun-"+hash+"-"+strings.Join(strings.Fields(string(compiler)), "-"))}
 	if _, err := os.Stat(v.bin); err == nil {
-		return v, nil // neither a revision nor a compiler changes
+		return v, nil // the binary exists, and a revision does not change
 	}
 	scratch, err := fabric.Scratch()
 	if err != nil {
@@ -84,8 +84,8 @@ func compile(goCmd, top, bin string) error {
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build in %s: %w\n%s", top, err, out)
 	}
-	// The binary is renamed last, so that an interrupted build leaves no partial binary under this
-	// name.
+	// The binary gets its final name last, so that an interrupted build leaves no incomplete binary
+	// under this name.
 	return os.Rename(bin+".new", bin)
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// fetched has the metric of each answer size: the connections opened, served and closed in a
-// second.
+// fetched has a metric for each answer size. Its value is the number of connections that are
+// opened, served and closed in a second.
 var fetched = []struct {
 	bytes int
 	figure
@@ -26,7 +26,7 @@ var fetched = []struct {
 }
 
 const (
-	webClients = 32 // at once
+	webClients = 32 // number of concurrent clients
 	webTime    = 3 * time.Second
 	webPort    = 8080
 )
@@ -74,8 +74,8 @@ func serve(l net.Listener) {
 	}
 }
 
-// fetch lets webClients clients open connections, each one after another. The result of fetch()
-// is the number of complete answers.
+// fetch runs webClients clients, each of which opens one connection after another. It returns the
+// number of complete answers.
 func fetch(from *fabric.Host, to string, size int) (float64, error) {
 	var done atomic.Int64
 	var all sync.WaitGroup

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// mostLines bounds the length of the document, so that people can read all of it at once.
+// mostLines bounds the length of the document, so that people can read it in one sitting.
 const mostLines = 200
 
 // question is a section of the document, titled by a question.

@@ -12,7 +12,7 @@ import (
 // drawnRows lists the rows of table "link" that the picture shows, with their colours.
 var drawnRows = []struct {
 	name        string
-	after       string // the row before; empty: name is only one row's
+	after       string // name of the previous row; "" if only one row has this name
 	title, unit string
 	scale       float64
 }{
@@ -52,8 +52,8 @@ func linkPicture(t *table) (picture.Figure, error) {
 	first := p.Panels[0].Bars
 	others, own := first[:len(first)-1], first[len(first)-1]
 	best := slices.MaxFunc(others, func(a, b picture.Bar) int { return cmp.Compare(a.Value, b.Value) })
-	// The title shows a ratio of medians. The document instead shows the median ratio within
-	// rounds, which differs.
+	// The title shows the ratio of two medians. The document shows the median of the ratios within
+	// rounds, so the two numbers differ.
 	p.Title = fmt.Sprintf("One flow over one fast link: %.1f times the rate of %s", own.Value/best.Value, best.Name)
 	return p, nil
 }

@@ -2,7 +2,7 @@ package results
 
 import "testing"
 
-// The picture shows the stored table.
+// The picture shows the values of the stored table.
 func TestLinkPicture(t *testing.T) {
 	tables, err := load("stored")
 	if err != nil {

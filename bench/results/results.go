@@ -1,11 +1,12 @@
 // Package results writes docs/results.md, which lists the current results by question.
 //
-// The tables are in bench/results/stored, one file each, with date, machine, version and command. "make results" reads
-// measured values from the folder out/. The folder out/ is filled by "make lab", "make bench", "make strain", "make
-// cloud", "make messages", "make blackhole", "make apps" and "make compare". "make results" replaces each table that
-// has all its files in out/, prints which tables it keeps, and writes the document from all tables. A table that no
-// target makes is copied from another document, and names that document. The picture docs/bench.png is drawn from the
-// stored table "link".
+// Each table is in a separate file in bench/results/stored, with date, machine, version and
+// command. "make results" reads measured values from the folder out/. The folder out/ is filled by
+// "make lab", "make bench", "make strain", "make cloud", "make messages", "make blackhole", "make
+// apps" and "make compare". "make results" replaces each table for which out/ has all files, prints
+// which tables it keeps, and writes the document from all tables. A table that no target makes is
+// copied from another document, and names that document. The picture docs/bench.png is drawn from
+// the stored table "link".
 package results
 
 import (
@@ -53,7 +54,7 @@ func run(out, dir, file, plot string) error {
 		}
 		t.Command = s.command
 		if old := tables[s.table]; old != nil && slices.EqualFunc(old.Rows, t.Rows, slices.Equal) {
-			t.Version = old.Version // the figures say that nothing has changed
+			t.Version = old.Version // the values are the same, so the old version remains
 		}
 		if err := t.save(dir, s.table); err != nil {
 			return err
@@ -77,8 +78,8 @@ func run(out, dir, file, plot string) error {
 
 // source describes a table that a Makefile target produces.
 type source struct {
-	table   string // its name in the folder of stored tables
-	path    string // below out/
+	table   string // name in the folder of stored tables
+	path    string // path below out/
 	command string
 	take    func(path string) (*table, error)
 }

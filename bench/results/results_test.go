@@ -11,7 +11,7 @@ import (
 
 const top = "../../"
 
-// The document shows the stored tables; "make results" writes it.
+// The document contains the stored tables, as "make results" writes it.
 func TestDocumentIsWhatTheTablesSay(t *testing.T) {
 	tables, err := load("stored")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestStoredTablesAreWhole(t *testing.T) {
 	}
 }
 
-// write makes a file of lines.
+// write creates a file with the given lines.
 func write(t *testing.T, lines ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "lines.jsonl")
@@ -125,7 +125,7 @@ func TestAKindThatIsMissingKeepsTheTable(t *testing.T) {
 	}
 }
 
-// A run of some rows does not take the place of a table that has them all.
+// The result of a run with only some rows does not replace a table that has all rows.
 func TestSomeRowsKeepTheTable(t *testing.T) {
 	lines := []string{aboutLine}
 	for _, k := range tunnels {
@@ -215,7 +215,8 @@ func TestApplicationsAreWholeOrKept(t *testing.T) {
 	}
 }
 
-// A question that a kind does not answer has one dash, also if the row joins two values.
+// If a transport has no value for a row, the cell has a single dash, even if the row joins two
+// values.
 func TestMessagesAreTaken(t *testing.T) {
 	lines := []string{aboutLine}
 	add := func(net, kind, row, metric, value string) {
@@ -245,7 +246,7 @@ func TestMessagesAreTaken(t *testing.T) {
 	}
 }
 
-// A table of half a run keeps the old one.
+// If a run is incomplete, the old table is kept.
 func TestHalfACloudIsNoTable(t *testing.T) {
 	lines := []string{aboutLine}
 	for _, k := range cloudKinds {

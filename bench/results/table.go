@@ -12,12 +12,12 @@ import (
 
 // table is one table of the document, in its stored form.
 type table struct {
-	Date    string `json:"date"`    // of the measurement
-	Machine string `json:"machine"` // empty: virtual time, any machine gives the same
-	Version string `json:"version"` // of srdtun
-	Command string `json:"command"` // that makes it anew
-	// Carried is the document from which the figures were copied, as a link from docs/. If Carried
-	// is empty, the command in the table measured the figures.
+	Date    string `json:"date"`    // date of the measurement
+	Machine string `json:"machine"` // empty for results in virtual time, which are the same on any machine
+	Version string `json:"version"` // version of srdtun
+	Command string `json:"command"` // command that measures the table again
+	// Carried is a link, relative to docs/, to the document from which the values were copied. If
+	// Carried is empty, the values were measured by the field Command.
 	Carried string     `json:"carried,omitempty"`
 	Note    string     `json:"note,omitempty"`
 	Head    []string   `json:"head"`

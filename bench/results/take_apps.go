@@ -2,7 +2,8 @@ package results
 
 import "fmt"
 
-// appLine is a line of the file that "bench apps" writes: one application over one transport.
+// appLine is a line of the file that "bench apps" writes. It has the values of one application over
+// one transport.
 type appLine struct {
 	App     string `json:"app"`
 	Kind    string `json:"kind"`
@@ -69,7 +70,8 @@ func takeApps(file string) (*table, error) {
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	// The table's note gives the applications' stalls without a failure, and the failed requests.
+	// The note of the table has the applications' stalls without a failure, and the number of
+	// failed requests.
 	for _, k := range appKinds {
 		get := func(name string) string { return counted(values["postgres "+k.name+" "+name]) }
 		t.Note += fmt.Sprintf("PostgreSQL over %s had %s failures of a spine, and %s of %s transactions failed. In the second before each failure, the longest commit took %s ms (p50). ",

@@ -27,7 +27,7 @@ type benchLine struct {
 }
 
 // benchRow is a row of a table, with the factor by which its values are multiplied. For a row
-// "a/b", each value is a's value divided by b's value of the same round.
+// "a/b", each value is the value of a divided by the value of b in the same round.
 type benchRow struct {
 	title       string
 	row, metric string
@@ -50,7 +50,7 @@ func takeFabric(file string) (*table, error) {
 
 var tunnels = kinds{{"wireguard-go", "wireguard-go"}, {"wireguard-ts", "Tailscale's fork"}, {"nebula", "Nebula"}, {"srdtun", "srdtun"}}
 
-// takeVXLAN makes the table for a flow inside VXLAN. The VXLAN measurement has a file of its own
+// takeVXLAN makes the table for a flow inside VXLAN. The VXLAN measurement has a separate file
 // because it takes minutes.
 func takeVXLAN(file string) (*table, error) {
 	return whole(takeBench(file, "real", tunnels, []benchRow{
@@ -74,7 +74,7 @@ func takeLink(file string) (*table, error) {
 	}))
 }
 
-// whole returns an error if a table lacks a value.
+// whole passes a table on, or returns an error if the table lacks a value.
 func whole(t *table, err error) (*table, error) {
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error)
 		return nil, errNothing
 	}
 	a := all[0].About
-	kernel, _, _ := strings.Cut(a.Kernel, "-") // the rest is the builder's
+	kernel, _, _ := strings.Cut(a.Kernel, "-") // the rest is the suffix of the kernel's distributor
 	t := &table{Date: a.Date, Machine: a.Machine + ", Linux " + kernel, Version: a.Versions["srdtun"], Head: []string{""}}
 	t.Date, _, _ = strings.Cut(t.Date, " ")
 	var others []string
@@ -140,7 +140,7 @@ func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error)
 // counts only if there is no other value. In that case the result `busy` is true.
 func benchValues(all []benchLine, net, kind string, r *benchRow) (v []float64, busy bool) {
 	row, over, share := strings.Cut(r.row, "/")
-	whole := map[int]*benchLine{} // by round
+	whole := map[int]*benchLine{} // values of the row after the slash, by round
 	for i := range all {
 		if x := &all[i]; x.Error == "" && x.Net == net && x.Kind == kind && x.Row == over && x.Metric == r.metric {
 			whole[x.Round] = x

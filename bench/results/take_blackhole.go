@@ -18,7 +18,7 @@ type death struct {
 	} `json:"dead"`
 }
 
-// fewestDeaths is the number of failures that a 99th percentile needs.
+// fewestDeaths is the smallest number of failures for a 99th percentile.
 const fewestDeaths = 100
 
 func takeBlackhole(file string) (*table, error) {

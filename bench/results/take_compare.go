@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/lab/compare"
 )
 
-// These constants select the shown part of the policy comparison: tunnels at the servers, with the
-// web-search workload.
+// These constants select the part of the policy comparison that the table shows: tunnels at the
+// servers, with the web-search workload.
 const (
 	shownFabric   = "conga64"
 	shownWorkload = "websearch"
@@ -54,7 +54,7 @@ func takePolicies(file string) (*table, error) {
 }
 
 // overLoads returns a system's mean and 99th percentile in a scenario, relative to the best system.
-// Both results of overLoads are geometric means over the loads.
+// Both are geometric means over the loads.
 func overLoads(groups []*compare.Group, scenario, system string) (string, error) {
 	mean, p99, n, open := 0.0, 0.0, 0, 0
 	for _, g := range groups {

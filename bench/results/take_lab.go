@@ -10,16 +10,16 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// labRow is a row of the table of simulator plans. The row names an experiment on the plan's hosts,
-// and its reference case, if any.
+// labRow is a row of the table of simulator plans. It has the name of an experiment on the plan's
+// hosts, and of its reference case, if there is one.
 type labRow struct {
 	title            string
 	plan, name       string
 	otherPlan, rival string
 }
 
-// labRows lists the experiments that repeat experiments of papers. "make lab" prints the table of
-// all experiments.
+// labRows lists the plans that repeat experiments of papers. "make lab" prints the table of all
+// experiments.
 var labRows = []labRow{
 	{"128 hosts, permutation of 2 MB, all links well", "perm-128", "0 bad", "", ""},
 	{"… 4 links at a quarter of their rate", "perm-128", "4 bad", "", ""},
@@ -40,7 +40,7 @@ func takePlans(dir string) (*table, error) {
 		for _, host := range []string{lab.Ideal.Name, "daemon"} {
 			v := runs[runKey{r.plan, r.name, host}]
 			if v == nil && host == lab.Ideal.Name {
-				cells = append(cells, "–") // one plan has such hosts
+				cells = append(cells, "–") // only one plan has such hosts
 				continue
 			}
 			if v == nil {
@@ -70,7 +70,7 @@ func meanMax(runs []*lab.Result) string {
 	return text
 }
 
-// runKey identifies a case and the model of its hosts.
+// runKey identifies a case of a plan, and the model of its hosts.
 type runKey struct{ plan, name, host string }
 
 // readRuns reads a folder of results, and returns them with the date of the newest result.

@@ -3,8 +3,8 @@ package results
 // messageKinds lists the columns of the table of "make messages".
 var messageKinds = kinds{{"udp", "UDP sockets of Go"}, {"srdtun", "TCP or UDP through srdtun"}, {"srdperf", "srdperf"}}
 
-// takeMessages builds a table of the document from the output of "make messages". A row that all
-// three columns can measure must have all values, and other rows may have a dash.
+// takeMessages builds a table of the document from the output of "make messages". A row that can be
+// measured for all three columns must have all values. Other rows may have a dash.
 func takeMessages(file string) (*table, error) {
 	t, err := takeBench(file, "one-link", messageKinds, []benchRow{
 		{"one link: 64-byte ping-pong, p50 / p99, us", "pingpong", "p50_us", 1},

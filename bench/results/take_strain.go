@@ -38,7 +38,7 @@ func takeStrain(file string) (*table, error) {
 	return t, nil
 }
 
-// join marks a row whose values are appended, after a slash, to the previous row.
+// join is the name of a row whose values are appended, after a slash, to those of the previous row.
 const join = "…"
 
 // joined appends the rows marked by join to their previous rows.

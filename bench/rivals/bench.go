@@ -15,14 +15,14 @@ import (
 // bench holds the state of one comparison run.
 type bench struct {
 	srdtun  string // the binary
-	srdperf string // of "bench messages"
+	srdperf string // the binary for "bench messages"
 	tools   *tools
-	scratch string // for keys and configurations
+	scratch string // folder for keys and configurations
 	seconds int
 	out     *recorder
 	screen  *progress
-	police  bool            // "bench cloud" drops the excess of a tuple at once
-	checked map[string]bool // networks whose limits hold
+	police  bool            // "bench cloud" drops packets above a 5-tuple's rate immediately
+	checked map[string]bool // networks whose rate limits were found to hold
 }
 
 // value is one measured value with its metric.
@@ -35,8 +35,8 @@ type value struct {
 const idleTime = time.Second
 
 // visit sets up one tunnel or transport, measures its rows and removes it again. A failure is
-// recorded and printed, and the run continues. A tunnel that fails therefore does not lose the
-// measured values of other tunnels.
+// recorded and printed, and the run continues, so that the values of the other tunnels are not
+// lost.
 func (b *bench) visit(v visit) (err error) {
 	failed := func(row string, err error) error {
 		b.screen.failed(v, row, err)
@@ -162,11 +162,12 @@ func (b *bench) row(s *site, l *link, row string) ([]value, error) {
 
 func percentiles(p sockperf.Percentiles) []value { return []value{{p50us, p.P50}, {p99us, p.P99}} }
 
-// In a search, each rate is tried for 1/blastShare of the measuring time. A search tries about
-// twelve rates.
+// In a search, which tries about twelve rates, each rate is tried for 1/blastShare of the measuring
+// time.
 const blastShare = 5
 
-// leastBlast is the shortest time that still holds a thousand bursts of datagrams.
+// leastBlast is the shortest duration of a blast. It is long enough for a thousand bursts of
+// datagrams.
 const leastBlast = 200 * time.Millisecond
 
 func (b *bench) blastTime() time.Duration {
@@ -192,7 +193,7 @@ func (b *bench) bulk(s *site, l *link, streams int) ([]value, error) {
 	return values, nil
 }
 
-// rampUp is how long a bulk flow fills the queues before the first request.
+// rampUp is how long a bulk flow runs before the first request, so that it has filled the queues.
 const rampUp = time.Second
 
 // requestsBesideBulk measures requests next to one TCP flow, which starts before the requests and
@@ -220,7 +221,7 @@ func (b *bench) requestsBesideBulk(s *site, l *link) ([]value, error) {
 
 // machine returns the processor's model and the number of processors.
 func machine() string {
-	text, _ := os.ReadFile("/proc/cpuinfo") // of no consequence if it cannot be read
+	text, _ := os.ReadFile("/proc/cpuinfo") // an error only leaves out the model
 	model, processors := "unknown processor", 0
 	for line := range strings.Lines(string(text)) {
 		name, v, _ := strings.Cut(line, ":")

@@ -14,19 +14,20 @@ import (
 )
 
 // A blast consists of single datagrams, without segmentation offload. The sender sends the
-// datagrams of each tick in one burst. One sendmmsg(2) call sends a burst, and so leaves most of
-// the machine's time to the tunnel.
+// datagrams of each tick in one burst, with one call of sendmmsg(2). So most of the machine's
+// processor time is left for the tunnel.
 const (
 	blastBytes = 64
 	blastPort  = 7001
 	blastTick  = 200 * time.Microsecond
-	// blastCatchUp bounds the burst of a sender that has waited for a processor. Datagrams beyond
-	// blastCatchUp are not sent, which lowers the rate.
+	// blastCatchUp bounds the burst of a sender that has waited for a processor, as a time at the
+	// intended rate. The datagrams beyond it are not sent, so the reached rate is lower.
 	blastCatchUp = time.Millisecond
 	// blastBuffer is the size in bytes of the receiver's socket buffer. The buffer is large, so
 	// that no datagram is lost while another process runs.
 	blastBuffer = 32 << 20
-	// drainQuiet is the silence that ends a drain, and drainMost bounds the drain.
+	// A drain waits for datagrams in flight. It ends when none has arrived for drainQuiet, or after
+	// drainMost.
 	drainQuiet = 250 * time.Millisecond
 	drainMost  = 2 * time.Second
 	// receiveWake is the timeout of one receive call.
@@ -90,9 +91,9 @@ func blastSender(to netip.Addr) (fd int, err error) {
 	return fd, err
 }
 
-// promptly runs fn on a thread with real-time priority. Real-time priority lets datagrams arrive as
-// if from another machine. A sender of normal priority would compete with the tunnel's processes,
-// and so limit the rate itself.
+// promptly runs fn on a thread with real-time priority. With it the datagrams arrive as if another
+// machine had sent them. A sender of normal priority would compete with the tunnel's processes, and
+// so would itself limit the rate.
 func promptly(fn func()) {
 	done := make(chan struct{})
 	go func() {
@@ -129,7 +130,7 @@ func send(fd int, id uint64, rate float64, during time.Duration) (sent uint64, t
 			k, err := b.send(n)
 			switch {
 			case errors.Is(err, unix.ENOBUFS):
-				k = 1 // a full queue on the way is a loss, as it is further on
+				k = 1 // a full queue in this host counts as a loss, like one on the way
 			case err != nil && !errors.Is(err, unix.EINTR):
 				return sent, time.Since(begun), err
 			}
@@ -146,7 +147,7 @@ func send(fd int, id uint64, rate float64, during time.Duration) (sent uint64, t
 type counter struct {
 	fd      int
 	id      uint64
-	seen    []uint64 // a bit for each number
+	seen    []uint64 // a bit for each sequence number
 	arrived atomic.Uint64
 	ending  atomic.Bool
 	done    chan struct{}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestBatchesArrive sends three datagrams to itself and a stranger's.
+// TestBatchesArrive sends itself three datagrams, and one that does not belong to the blast.
 func TestBatchesArrive(t *testing.T) {
 	home := netip.MustParseAddr("127.0.0.1")
 	in, err := blastReceiver(home)
@@ -49,8 +49,8 @@ func TestBatchesArrive(t *testing.T) {
 	}
 }
 
-// TestLongerDatagramsAreOthers because a receiver must not take a stranger's
-// beginning for ours.
+// A longer datagram of another program may begin like one of the blast. The receiver must not count
+// it.
 func TestLongerDatagramsAreOthers(t *testing.T) {
 	b := newBatch(-1, blastBytes+1)
 	b.number(0, 7, 1)
@@ -62,7 +62,7 @@ func TestLongerDatagramsAreOthers(t *testing.T) {
 	}
 }
 
-// TestSendKeepsTheRate at one that any machine reaches, and never exceeds it.
+// At a rate that any machine can reach, send keeps the rate, and never exceeds it.
 func TestSendKeepsTheRate(t *testing.T) {
 	out, err := blastSender(netip.MustParseAddr("127.0.0.1"))
 	if err != nil {

@@ -18,8 +18,8 @@ var (
 )
 
 // caps holds 1/100 of EC2's limits for a 5-tuple, and for instances with 50 and 200 Gbit/s. EC2
-// does not publish its limits for packets and new 5-tuples, and docs/cloud.md has the known values.
-// Packets of 1,250 bytes reach a card's packet limit and its bit rate together.
+// does not publish its limits for packets and new 5-tuples; docs/cloud.md has the known values.
+// With packets of 1,250 bytes, a card reaches its packet limit and its bit rate at the same time.
 var caps = map[string]cloud.Caps{
 	cloud500.name:  {TupleMbit: 50, HostMbit: 500, Packets: 50_000, NewTuples: 200},
 	cloud2000.name: {TupleMbit: 50, HostMbit: 2000, Packets: 200_000, NewTuples: 200},
@@ -29,8 +29,8 @@ var caps = map[string]cloud.Caps{
 const (
 	rowFlow1 = "flow1"
 	rowFlow8 = "flow8"
-	rowFetch = "fetch" // requests for answers of 64 KB
-	rowAsk   = "ask"   // requests for answers of 64 bytes
+	rowFetch = "fetch" // requests with answers of 64 KB
+	rowAsk   = "ask"   // requests with answers of 64 bytes
 )
 
 // These constants are the sizes of answers, in bytes.
@@ -72,8 +72,8 @@ func newCloudSite(n network, police bool) (*site, error) {
 // ipsecPort is the UDP port of encapsulated ESP (RFC 3948).
 const ipsecPort = 4500
 
-// oneTuple imitates IPsec with NAT traversal: all packets have one 5-tuple, and the kernel forwards
-// them. The imitation is a VXLAN with a single source port, without encryption.
+// oneTuple imitates IPsec with NAT traversal, in which all packets have one 5-tuple and the kernel
+// forwards them. The imitation is a VXLAN with a single source port, without encryption.
 var oneTuple = kind{"ipsec-shape", "IPsec's shape", func(_ *bench, s *site) (*link, error) {
 	l := &link{to: vxlanB, dev: vxlanDevice}
 	ports := fmt.Sprintf("dstport %d srcport %d %d", ipsecPort, ipsecPort, ipsecPort+1)
@@ -92,7 +92,8 @@ const cloudMTU = 1500
 // dialWait bounds the time to open a connection.
 const dialWait = 10 * time.Second
 
-// dial opens connections from host A, or from this machine if the site has no hosts.
+// dial returns a function that opens connections from host A, or from this machine if the site has
+// no hosts.
 func (s *site) dial(l *link) cloud.Dial {
 	d := net.Dialer{Timeout: dialWait}
 	d.SetMultipathTCP(l.wrap != nil)

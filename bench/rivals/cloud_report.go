@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// cloudHeading writes how the values of "bench cloud" were measured. Between real instances the
-// limits are unknown, so none are printed.
+// cloudHeading writes how the values of "bench cloud" were measured. For real instances the limits
+// are unknown, so none are printed.
 func (a about) cloudHeading(b *strings.Builder, r results) {
 	fmt.Fprintf(b, "\nMedian [least..most] of %d rounds of %d s for each measurement; each round visits everything once. "+
 		"Ratios are of values of the same round. A flow's rate is of TCP's payload, from its first packet on. "+

@@ -23,7 +23,7 @@ func TestInstancesAreNamed(t *testing.T) {
 	}
 }
 
-// A report names the limits that were rebuilt, and none between instances.
+// A report has the limits of networks in namespaces, and no limits for real instances.
 func TestReportNamesLimits(t *testing.T) {
 	a := about{Rounds: 1, Seconds: 1, Cloud: true}
 	for net, want := range map[string][2]bool{cloud500.name: {true, false}, cloud2000.name: {false, true}, instances.name: {false, false}} {

@@ -59,7 +59,7 @@ func drawn(r results, panels []panel, kinds []kind) (all []picture.Panel) {
 	return all
 }
 
-// shortTitle returns a title short enough to fit beside a bar.
+// shortTitle returns a title short enough to fit next to a bar.
 func shortTitle(k kind) string {
 	return strings.NewReplacer("kernel MPTCP", "MPTCP, in clear").Replace(k.title)
 }

@@ -20,11 +20,11 @@ type kind struct {
 // address in the field to.
 type link struct {
 	to   netip.Addr
-	dev  string   // the device of B on which it comes out
-	pids []int    // its daemons
-	wrap []string // the words before a command that uses the link
+	dev  string   // the device of B on which the traffic arrives
+	pids []int    // processes of its daemons
+	wrap []string // prefix of the command line of programs that use the link
 	perf *perf    // the servers of srdperf; nil: there are none
-	echo bool     // requests are single datagrams
+	echo bool     // requests are sent as single datagrams
 	// close ends the link's daemons, and is nil if there are no daemons.
 	close func() error
 }

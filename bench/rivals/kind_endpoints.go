@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// endpoints runs srdperf at both ends, which sends messages with package srd/ep. Servers of srdperf
-// listen at the first address of host B.
+// endpoints runs srdperf at both ends, which sends messages with package srd/ep. The servers listen
+// at the first address of host B.
 var endpoints = kind{"srdperf", "srdperf", func(b *bench, s *site) (*link, error) {
 	p := &perf{bin: b.srdperf}
 	l := &link{perf: p, close: p.close}

@@ -14,8 +14,7 @@ var nebula = kind{"nebula", "nebula", startNebula}
 
 // nebulaConfig is the template of one end's configuration file. AES is the faster of nebula's two
 // ciphers, and an MTU of 1440 fills outer packets of 1500 bytes. All other settings have the values
-// of nebula's example file. Each end's file has the other end's address, so nebula needs no
-// lighthouse.
+// of nebula's example file. The file has the other end's address, so nebula needs no lighthouse.
 const nebulaConfig = `pki: {ca: %[1]s/ca.crt, cert: %[1]s/%[2]s.crt, key: %[1]s/%[2]s.key}
 static_host_map: {'%[4]s': ['%[5]s:4242']}
 lighthouse: {am_lighthouse: false}

@@ -13,17 +13,17 @@ import (
 	"github.com/srdtun/srdtun/lab/stat"
 )
 
-// udpSockets uses the UDP sockets of Go's package net, without any transport on top.
+// udpSockets uses the UDP sockets of Go's package net, without a transport protocol above UDP.
 var udpSockets = kind{"udp", "Go's UDP sockets", func(*bench, *site) (*link, error) { return &link{echo: true}, nil }}
 
 const (
 	echoPort = 5211
-	// echoBytes is the size in bytes of a request, and of its answer.
+	// echoBytes is the size, in bytes, of a request and of its answer.
 	echoBytes = 64
 	// echoWait is the time to wait for an answer. A lost datagram ends the measurement with an
 	// error.
 	echoWait = 2 * time.Second
-	// echoReady is the line that the server prints when it listens.
+	// echoReady is the line that the server prints when it is ready.
 	echoReady = "ready"
 )
 

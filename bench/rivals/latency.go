@@ -9,12 +9,12 @@ import (
 	"github.com/srdtun/srdtun/lab/stat"
 )
 
-// pingEvery is the pause between pings. The pause is long enough for an idle machine to enter a
-// sleep state, as between the packets of an interactive user.
+// pingEvery is the pause between pings. It is long enough for an idle processor to enter a sleep
+// state, as happens between the packets of an interactive user.
 const pingEvery = "0.002"
 
-// pingsPerSecond bounds the number of pings so that they fit into the measuring time. Each ping
-// takes pingEvery and its own round trip.
+// pingsPerSecond is the number of pings in each second of the measuring time. It is small enough to
+// leave time for pingEvery and the round trip of each ping.
 const pingsPerSecond = 400
 
 func pings(s *site, l *link, seconds int) (sockperf.Percentiles, error) {

@@ -20,12 +20,12 @@ const (
 	loadSlack = 20 * time.Second
 )
 
-// load is a running iperf3 from A to B over TCP.
+// load is a running iperf3 client and server, from A to B over TCP.
 type load struct {
 	server, client *fabric.Process
-	report         bytes.Buffer // the client's, with the server's received bytes
+	report         bytes.Buffer // of the client, with the bytes that the server received
 	seconds        int
-	before         meter.CPUTime // when the client started
+	before         meter.CPUTime // processor time when the client started
 }
 
 func startLoad(s *site, l *link, streams, seconds int) (*load, error) {
@@ -62,8 +62,8 @@ func (r *load) stop() {
 	r.server.Kill()
 }
 
-// finish waits for the end of the load. The results of finish() are the bytes that reached
-// host B, the seconds, and the whole machine's processor seconds in that time.
+// finish waits for the end of the load. It returns the bytes that reached host B, the duration in
+// seconds, and the processor time of the whole machine in that time, in seconds.
 func (r *load) finish() (received, seconds, cpu float64, err error) {
 	err = r.client.Wait(time.Duration(r.seconds)*time.Second + loadSlack)
 	after, cpuErr := meter.ReadCPU()

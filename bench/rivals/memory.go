@@ -9,7 +9,7 @@ import (
 // rssEvery is the interval between two readings of memory under load.
 const rssEvery = 100 * time.Millisecond
 
-// rss returns the resident memory, in MiB, of the process that has the most.
+// rss returns the largest resident memory of a single process, in MiB.
 func rss(pids []int) (most float64, err error) {
 	for _, pid := range pids {
 		u, err := fabric.UsageOf(pid)
@@ -21,8 +21,8 @@ func rss(pids []int) (most float64, err error) {
 	return most, nil
 }
 
-// rssPeak samples the memory of processes until the caller calls the returned function
-// stop(), which returns the maximum in MiB.
+// rssPeak samples the resident memory of processes until the caller calls the returned function
+// stop(). That function returns the maximum in MiB.
 func rssPeak(pids []int) (stop func() (float64, error)) {
 	type result struct {
 		most float64

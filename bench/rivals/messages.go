@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// These variables are the networks of "bench messages", which the comparison of tunnels uses too.
+// These variables are the networks of "bench messages". The comparison of tunnels uses them too.
 var (
 	messageVeth  = network{"one-link", realVeth.title, realVeth.links, realVeth.wireLike}
 	messageLinks = network{"four-links", fourLinks.title, fourLinks.links, fourLinks.wireLike}

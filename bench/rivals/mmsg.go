@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// batchMost is the number of datagrams of one system call. At the highest rate one call can still
-// send the burst of a tick.
+// batchMost is the largest number of datagrams in one system call. It is large enough for the burst
+// of one tick at the highest rate.
 const batchMost = 64
 
 // mmsghdr is the kernel's struct mmsghdr, see recvmmsg(2).
@@ -24,7 +24,8 @@ type batch struct {
 	fd   int
 	msgs [batchMost]mmsghdr
 	iovs [batchMost]unix.Iovec
-	// data has one byte more than expected, so that a longer datagram can be detected.
+	// data has buffers with one byte more than a datagram of the blast, so that a longer datagram
+	// can be detected.
 	data [batchMost][blastBytes + 1]byte
 }
 

@@ -12,7 +12,7 @@ func TestParsePings(t *testing.T) {
 	for i := 1; i <= 100; i++ {
 		b.WriteString("64 bytes from 10.9.0.2: icmp_seq=1 ttl=64 time=" + strings.Repeat("0", i%2) + "0." + string(rune('0'+i/10%10)) + string(rune('0'+i%10)) + " ms\n")
 	}
-	// The hundred times are 0.01 to 0.99 and 0.00 ms.
+	// The hundred round trips are 0.01 to 0.99 ms, and 0.00 ms.
 	p, err := parsePings(b.String())
 	if err != nil || p.P50 < 489 || p.P50 > 491 || p.P99 < 979 || p.P99 > 981 {
 		t.Errorf("%+v, %v", p, err)
@@ -56,7 +56,8 @@ func TestParsePerf(t *testing.T) {
 	}
 }
 
-// A server prints all its addresses. The measurement uses the one that its rivals use.
+// A server prints all its addresses. The measurement uses the address that the compared transports
+// use too.
 func TestServerIsReachedAtOneAddress(t *testing.T) {
 	const line = "nKbH9O0=@10.0.0.1:7,10.0.1.2:7,[fd00::1]:7"
 	for addr, want := range map[string]string{"10.0.1.2": "nKbH9O0=@10.0.1.2:7", "fd00::1": "nKbH9O0=@[fd00::1]:7"} {

@@ -10,7 +10,7 @@ import (
 type network struct {
 	name, title string
 	links       int  // cables between the two hosts; 0: the leaf-spine fabric
-	wireLike    bool // packets of MTU size cross the cables, as on real ones
+	wireLike    bool // packets on the cables have at most MTU size, as on real cables
 }
 
 // These variables are the networks of the comparison. The networks' names are used on the command
@@ -46,9 +46,9 @@ type entry struct {
 	rows []string
 }
 
-// matrix lists all measurements of a round. Latency is not measured on plain veths, because they
-// differ from other networks only for large packets. MPTCP over one cable has a single subflow, so
-// only its throughput is measured.
+// matrix lists all measurements of a round. Latency is not measured on plain veths, because only
+// with large packets do they differ from the other networks. MPTCP over one cable has a single
+// subflow, so only its throughput is measured.
 var matrix = []entry{
 	{realVeth, plainTCP, everything},
 	{realVeth, mptcp, throughput},
@@ -79,13 +79,13 @@ var matrix = []entry{
 // visit is the measurement of one transport in one round. The transport is set up once for all rows
 // of a visit.
 type visit struct {
-	round int // from 1
+	round int // number of the round, from 1
 	entry
 }
 
 // schedule returns the order of the visits in a run. Each round visits every transport once, so
 // that changes of the machine affect all transports alike. Each round begins with another
-// transport, so that no transport always comes first.
+// transport, so that no transport is always the first.
 func schedule(entries []entry, rounds int) (all []visit) {
 	for r := 1; r <= rounds; r++ {
 		for _, group := range byNetwork(entries) {
@@ -109,8 +109,8 @@ func byNetwork(entries []entry) (groups [][]entry) {
 }
 
 // choose keeps the entries that match a comma-separated list of names. A name in the list may be a
-// network, a transport or a row. If the list names no network, the entries of all networks are
-// kept. If the list names no transport, or no row, all transports or rows are kept.
+// network, a transport or a row. If the list has no network, all networks are kept. The same
+// applies to transports and to rows.
 func choose(entries []entry, only string) (chosen []entry, err error) {
 	if only == "" {
 		return entries, nil

@@ -28,8 +28,8 @@ func TestScheduleInterleaves(t *testing.T) {
 	}
 }
 
-// TestMatrixStandsByNetwork because byNetwork needs it, and because a name must
-// mean one thing.
+// The matrix must be sorted by network, as byNetwork needs it. A name must not belong to two
+// things.
 func TestMatrixStandsByNetwork(t *testing.T) {
 	for _, entries := range [][]entry{matrix, strainMatrix, cloudMatrix, messageMatrix} {
 		var nets []string
@@ -46,7 +46,7 @@ func TestMatrixStandsByNetwork(t *testing.T) {
 func TestChoose(t *testing.T) {
 	for _, c := range []struct {
 		only          string
-		entries, rows int // rows of all entries together
+		entries, rows int // rows: sum over all entries
 	}{
 		{"", len(matrix), -1},
 		{"real,tcp1,srdtun,wireguard-go", 2, 2},

@@ -16,7 +16,7 @@ type progress struct {
 	begun    time.Time
 	seconds  int
 	total    float64 // expected seconds of the whole run
-	done     float64 // the finished part of that
+	done     float64 // finished part of total
 	rounds   int
 }
 
@@ -31,8 +31,8 @@ func newProgress(out *os.File, visits []visit, rounds, seconds int) *progress {
 	return p
 }
 
-// setUpTime is the estimated time in seconds to start and end a transport, and blastTrials is the
-// estimated number of rates in a search.
+// setUpTime is the estimated time, in seconds, to start and end a transport. blastTrials is the
+// estimated number of rates that a search tries.
 const (
 	setUpTime   = 4.0
 	blastTrials = 12

@@ -24,15 +24,15 @@ type record struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// about is the first line of the output file: versions and settings of the run, the machine and the
-// date.
+// about is the first line of the output file. It has the versions and settings of the run, the
+// machine and the date.
 type about struct {
 	Date     string            `json:"date"`
 	Machine  string            `json:"machine"`
 	Kernel   string            `json:"kernel"`
 	Versions map[string]string `json:"versions"`
 	Rounds   int               `json:"rounds"`
-	Seconds  int               `json:"seconds"` // of each measurement
+	Seconds  int               `json:"seconds"` // duration of each measurement
 	Cloud    bool              `json:"cloud,omitempty"`
 	Police   bool              `json:"police,omitempty"`
 }
@@ -41,7 +41,7 @@ type firstLine struct {
 	About *about `json:"about"`
 }
 
-// recorder writes each line at once, so that an interrupted run keeps all its values.
+// recorder writes each line immediately, so that an interrupted run keeps all its values.
 type recorder struct {
 	file *os.File
 	all  []record

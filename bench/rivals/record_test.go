@@ -20,7 +20,7 @@ func TestRecordsAreReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// It is not closed: a run may end anywhere.
+	// The recorder is not closed, because a run may end at any point.
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)

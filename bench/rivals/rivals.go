@@ -21,15 +21,15 @@ import (
 // options holds the command line's flags.
 type options struct {
 	srdtun, plot, tools string
-	srdperf             string // of "bench messages"
+	srdperf             string // the binary for "bench messages"
 	nebulaSource        string
-	out                 string // the beginning of the names of the files written
+	out                 string // prefix of the names of the output files
 	from                string
 	only                string
 	reps, secs          int
 	matrix              []entry
-	picture             string // the ending of the picture's name
-	cloud, real, police bool   // of "bench cloud"
+	picture             string // suffix of the picture's name
+	cloud, real, police bool   // flags of "bench cloud"
 }
 
 // flags registers the flags that all comparisons share.
@@ -105,8 +105,8 @@ func (o options) run() error {
 	return nil
 }
 
-// prepare builds the compared programs and opens the output file. Tunnels whose programs cannot be
-// built are left out and printed.
+// prepare builds the compared programs and opens the output file. It leaves out tunnels whose
+// programs cannot be built, and prints their names.
 func (o options) prepare(entries []entry) (b *bench, a about, able []entry, err error) {
 	if os.Geteuid() != 0 && !o.real {
 		return nil, a, nil, errors.New("namespaces can be made by root only")

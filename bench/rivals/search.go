@@ -4,11 +4,11 @@ import "math"
 
 // These constants bound the search for a rate, in packets per second. The search doubles the rate
 // until packets are lost. Then each of refineSteps steps halves the interval between the best rate
-// and the lowest lossy rate, on a logarithmic scale. The final ratio of the two rates is 2^(1/16),
-// 4 %, which is less than the difference of two runs.
+// and the lowest lossy rate, on a logarithmic scale. The final ratio of the two rates is 2^(1/16).
+// This is 4 %, which is less than the difference between two runs.
 const (
 	firstRate   = 25_000.0
-	mostRate    = 3_200_000.0 // above any program's rate here
+	mostRate    = 3_200_000.0 // above the rate of any compared program
 	leastRate   = 1_000.0     // a tunnel that carries less does not work
 	refineSteps = 4
 	// tries is the number of failed attempts after which a rate counts as lossy. The machine may do
@@ -18,20 +18,20 @@ const (
 
 // trial is the result of one attempt to send at a given rate.
 type trial struct {
-	rate float64 // packets a second that were sent in fact
-	loss float64 // share of them that did not arrive
+	rate float64 // packets per second that were really sent
+	loss float64 // share of these packets that did not arrive
 }
 
 // mostLoss is the loss up to which a rate counts as lossless.
 const mostLoss = 0.001
 
-// reachedShare is the least share of the intended rate that a sender must reach. If a sender stays
-// below reachedShare, the sender itself is the bottleneck. If the sender is the bottleneck, the
-// reached rate is the result and no higher rate is tried.
+// reachedShare is the share of the intended rate that a sender must reach. If it stays below, the
+// sender itself is the bottleneck. Then the reached rate is the result, and no higher rate is
+// tried.
 const reachedShare = 0.95
 
-// lossless searches for the highest rate without loss. The result of lossless() is 0 if even
-// leastRate loses packets.
+// lossless searches for the highest rate without loss. It returns 0 if packets are lost even at
+// leastRate.
 func lossless(try func(offer float64) (trial, error)) (best float64, err error) {
 	passes := func(offer float64) (bool, error) {
 		for range tries {

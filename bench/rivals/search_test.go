@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// limited is a tunnel that loses everything beyond a rate, behind a sender that
-// cannot exceed another.
+// limited imitates a tunnel that loses all packets above the rate `tunnel`, and a sender that
+// cannot exceed the rate `sender`.
 func limited(tunnel, sender float64, trials *int) func(float64) (trial, error) {
 	return func(offer float64) (trial, error) {
 		*trials++
@@ -19,7 +19,8 @@ func TestLosslessFindsTheLimit(t *testing.T) {
 	for _, limit := range []float64{1_500, 24_000, 25_000, 26_000, 49_900, 118_000, 790_000, 3_000_000} {
 		trials := 0
 		got, err := lossless(limited(limit, mostRate, &trials))
-		// A rate just above the limit loses less than a thousandth.
+		// At a rate just above the limit, less than a thousandth of the packets is lost, so the
+		// result may exceed the limit slightly.
 		if err != nil || got < 0.95*limit || got > 1.002*limit {
 			t.Errorf("limit %v: found %v, %v", limit, got, err)
 		}
@@ -44,7 +45,8 @@ func TestLosslessFindsNothing(t *testing.T) {
 	}
 }
 
-// TestLosslessTriesAgain loses once at every rate, and always above the limit.
+// In TestLosslessTriesAgain the first attempt at each rate loses packets, and above the limit every
+// attempt does.
 func TestLosslessTriesAgain(t *testing.T) {
 	const limit = 100_000
 	failed := map[float64]bool{}

@@ -20,9 +20,9 @@ const mptcpAddrs = 4
 type site struct {
 	net   network
 	a, b  *fabric.Host
-	more  []*fabric.Host    // that send to B, A among them; nil: A alone
-	port  *fabric.Namespace // the leaf whose port to B has a limit; nil: no limit
-	check func() error      // of the network's limits; nil: there is nothing to check
+	more  []*fabric.Host    // hosts that send to B, including A; nil: only A
+	port  *fabric.Namespace // leaf whose port to B has a rate limit; nil: there is no limit
+	check func() error      // checks the network's limits; nil: there are none
 	close func() error
 }
 

@@ -23,9 +23,9 @@ var (
 // These constants are the rows of the flag -strain.
 const (
 	rowWebsearch = "websearch" // flows that arrive at random
-	rowBatch     = "batch"     // 16 flows of 2 MB at once
-	rowIncast2M  = "incast2m"  // 12 flows of 2 MB from each host at once
-	rowIncast64K = "incast64k" // 12 flows of 64 KB from each host at once
+	rowBatch     = "batch"     // 16 concurrent flows of 2 MB
+	rowIncast2M  = "incast2m"  // 12 concurrent flows of 2 MB from each host
+	rowIncast64K = "incast64k" // 12 concurrent flows of 64 KB from each host
 )
 
 var strainMatrix = []entry{
@@ -50,14 +50,14 @@ var strainRows = []string{rowWebsearch, rowBatch, rowIncast2M, rowIncast64K}
 const (
 	slowMbit = 25
 	portMbit = 1000
-	// portQueue and portBurst are bytes of the shared port: 4 ms of queue, and a burst that suits
-	// the kernel's timer.
+	// portQueue and portBurst are the sizes of the shared port's queue and token bucket in bytes.
+	// The queue is 4 ms long, and the bucket is large enough for the kernel's timer.
 	portQueue, portBurst = 512 << 10, 32 << 10
 	portSenders          = 4
 	// wireShare is the payload's share of a full TCP packet on the wire.
 	wireShare = 1448.0 / 1514
 	// webLoad is the offered load of the web-search flows as a share of the spines' capacity. New
-	// web-search flows arrive during webTime.
+	// flows arrive for the time webTime.
 	webLoad = 0.6
 	webTime = 12 * time.Second
 	webSeed = 1
@@ -70,10 +70,10 @@ const (
 
 // burst describes a set of simultaneous flows, which is repeated several times.
 type burst struct {
-	flows  int // of each sender
+	flows  int // number of flows of each sender
 	size   int64
 	rounds int
-	mbit   float64 // rate of the shared link
+	mbit   float64 // rate of the shared link in Mbit/s
 }
 
 var bursts = map[string]burst{
@@ -82,8 +82,8 @@ var bursts = map[string]burst{
 	rowIncast64K: {12, 64_000, 20, portMbit},
 }
 
-// ideal returns the duration of a burst from that many senders if full packets fill the shared link
-// throughout.
+// ideal returns the duration of a burst from the given number of senders, if full packets fill the
+// shared link all the time.
 func (b burst) ideal(senders int) time.Duration {
 	bits := float64(senders*b.flows) * float64(b.size) * 8
 	return time.Duration(bits / (b.mbit * 1e6 * wireShare) * float64(time.Second))

@@ -13,8 +13,8 @@ import (
 
 const (
 	strainPort = 5201
-	// flowWait bounds the time until the last flows end. Plain TCP on a slow path takes tens
-	// of seconds.
+	// flowWait bounds the time until the last flows end, because plain TCP on a slow path takes
+	// tens of seconds.
 	flowWait = 90 * time.Second
 	// burstPause lets queues drain between two bursts.
 	burstPause = 500 * time.Millisecond

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// 16 flows of 2 MB share four links of 100 Mbit/s. With the headers of Ethernet, IP and TCP
-// their 32 MB are 33.5 MB, at 50 MB/s.
+// 16 flows of 2 MB share four links of 100 Mbit/s. Their 32 MB are 33.5 MB with the headers of
+// Ethernet, IP and TCP, which are sent at 50 MB/s.
 func TestIdealOfABurst(t *testing.T) {
 	if got := bursts[rowBatch].ideal(1).Round(time.Millisecond); got != 669*time.Millisecond {
 		t.Errorf("ideal %v, want 669ms", got)
@@ -16,7 +16,7 @@ func TestIdealOfABurst(t *testing.T) {
 	}
 }
 
-// Each row of -strain has measurements, and a name that -only knows.
+// Each row of -strain is measured on some network, and has a name that the flag -only accepts.
 func TestStrainRowsAreKnown(t *testing.T) {
 	for _, e := range strainMatrix {
 		for _, row := range e.rows {

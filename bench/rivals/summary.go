@@ -57,8 +57,8 @@ type key struct{ net, kind, row, metric string }
 // results holds all values of a run for the report.
 type results struct {
 	values    map[key]series
-	disturbed int // values left out because the machine did something else
-	kept      int // disturbed values that are reported because there are no others
+	disturbed int // number of values that were left out because the machine was busy otherwise
+	kept      int // number of disturbed values that are reported because there are no others
 	failures  []record
 }
 
@@ -107,8 +107,8 @@ func (s series) spread() spread {
 	return summarize(v)
 }
 
-// over returns the ratios of two series, round by round. A slow period of the machine affects both
-// values of its round alike.
+// over returns the ratios of two series, round by round, because a slow period of the machine
+// affects both values of a round alike.
 func (s series) over(base series) spread {
 	var v []float64
 	for round, x := range s {

@@ -22,7 +22,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// TestSummarizeLeavesItsInput: the caller's values stay in the order of the rounds.
+// The order of the caller's values is not changed.
 func TestSummarizeLeavesItsInput(t *testing.T) {
 	v := []float64{2, 1}
 	summarize(v)
@@ -32,7 +32,8 @@ func TestSummarizeLeavesItsInput(t *testing.T) {
 }
 
 func TestRatiosAreOfTheSameRound(t *testing.T) {
-	// Both halve in round 2; round 3 has no base, and round 4 nothing to compare.
+	// Both values halve in round 2. Round 3 has no value of the base, and round 4 has only that
+	// value.
 	a, base := series{1: 4, 2: 2, 3: 9}, series{1: 2, 2: 1, 4: 7}
 	if got := a.over(base); got != (spread{2, 2, 2, 2}) {
 		t.Errorf("%+v", got)

@@ -26,7 +26,7 @@ const (
 	mbit     = "mbit_per_s"
 	p50ms    = "p50_ms"
 	p99ms    = "p99_ms"
-	rowIdle  = "idle" // not to be chosen: it costs nothing
+	rowIdle  = "idle" // cannot be selected, because it costs no time
 	// slowestShare is the rate of the slowest flow divided by the rate of the fastest flow.
 	slowestShare = "slowest_share"
 )
@@ -98,11 +98,11 @@ type table struct {
 	title string
 	net   network
 	kinds []kind
-	base  kind // the kind that ratios divide by
+	base  kind // transport by whose values ratios are divided
 	// rivals lists the transports that are compared with srdtun. A separate column shows the best
-	// rival, and nil means that there is no such column.
+	// of them; if rivals is nil, there is no such column.
 	rivals []kind
-	only   []string // rows, nil for all
+	only   []string // names of the rows; nil: all rows
 }
 
 var otherTunnels = []kind{wireguardGo, wireguardTS, nebula}
@@ -235,7 +235,7 @@ func (r results) againstBest(net string, m metric, rivals []kind) string {
 	return fmt.Sprintf("%s x %s", ratio, name)
 }
 
-// notes appends the reasons for values that the tables lack.
+// notes appends the reasons why values are missing in the tables.
 func (r results) notes(b *strings.Builder) {
 	if r.disturbed > 0 {
 		fmt.Fprintf(b, "\n%d values of disturbed measurements are left out.\n", r.disturbed)

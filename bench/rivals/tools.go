@@ -14,13 +14,13 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// These constants name the Go programs that are compared with srdtun.
+// These constants are the modules of the Go programs that are compared with srdtun.
 const (
 	wireguardModule = "golang.zx2c4.com/wireguard"
 	nebulaModule    = "github.com/slackhq/nebula"
 
-	// Tailscale's fork has no releases, and its tag "latest" is from 2020. The version of tailscale.com
-	// v1.104.7, of 2026-11-06, could not be fetched on 2026-11-30.
+	// Tailscale's fork has no releases, and its tag "latest" is from 2020. The version that
+	// tailscale.com v1.104.7 (2026-11-06) uses could not be fetched on 2026-11-30.
 	wireguardTSModule  = "github.com/tailscale/wireguard-go"
 	wireguardTSVersion = "v0.0.0-20260928213032-417aef361226"
 )
@@ -29,19 +29,19 @@ const (
 // downloads this Go version.
 const newToolchain = "GOTOOLCHAIN=go1.27.3+auto"
 
-// oldestTried bounds the number of releases to try, from the newest to older ones.
+// oldestTried is the largest number of releases that are tried, from the newest to older ones.
 const oldestTried = 4
 
 // tools holds the programs that this command builds, in their newest release unless noted.
 type tools struct {
 	wireguard, wireguardTS, nebula, nebulaCert string
-	notes                                      map[string]string // by title: remarks
-	missing                                    map[string]error  // by the name of a kind: why it cannot run
+	notes                                      map[string]string // remarks, by title
+	missing                                    map[string]error  // why a transport cannot run, by its name
 }
 
-// install builds the programs of the given kinds into dir. If nebulaSource is set, Nebula is built
-// from that folder. Without nebulaSource, Nebula's newest release is built. If a program cannot be
-// built here, the program in PATH is used.
+// install builds the programs of the given kinds into dir. Nebula is built from the folder
+// nebulaSource, or in its newest release if nebulaSource is "". If a program cannot be built here,
+// the program in PATH is used.
 func install(dir, nebulaSource string, kinds []string) (*tools, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -98,7 +98,7 @@ func (t *tools) fromPath(k kind, buildErr error, paths map[string]*string) error
 	return nil
 }
 
-// mptcpSwitch is the file that exists if the kernel has MPTCP, and contains 1 if MPTCP is on.
+// mptcpSwitch is a file that exists if the kernel has MPTCP. It contains 1 if MPTCP is enabled.
 const mptcpSwitch = "/proc/sys/net/mptcp/enabled"
 
 // look records which transports cannot run, because wg(8) or the kernel's MPTCP is missing.
@@ -145,8 +145,8 @@ type builder struct{ goCommand, dir string }
 
 // newest installs the packages of a module in the newest release. The newest release may require a
 // newer Go version, or the module proxy may lack a part of the release. If the newest release
-// cannot be built here, the newest release that can be built is installed. Without a network, the
-// program of an earlier run is used. A note records each use of an older program.
+// cannot be built here, the newest release that can be built is installed. If there is no network,
+// the program of an earlier run is used. A note records each use of an older program.
 func (b builder) newest(t *tools, title, module string, packages ...string) error {
 	fmt.Printf("building %s\n", title)
 	err := b.install(module, packages, "latest")
@@ -175,8 +175,8 @@ func (b builder) newest(t *tools, title, module string, packages ...string) erro
 }
 
 // pinned builds Tailscale's fork of wireguard-go. The fork's go.mod has lines that only a main
-// module may have, so "go install" refuses the fork. Therefore pinned builds the fork as a tool of
-// an empty module. Without a network, the program of an earlier run is used.
+// module may have, so "go install" refuses the fork. So pinned builds the fork as a tool of an
+// empty module. If there is no network, the program of an earlier run is used.
 func (b builder) pinned(t *tools) error {
 	fmt.Printf("building %s\n", wireguardTS.title)
 	scratch, err := fabric.Scratch()
@@ -220,7 +220,7 @@ func (b builder) source(t *tools, dir string) error {
 	return nil
 }
 
-// lastLine returns the last line of an error's text, which contains the reason.
+// lastLine returns the last line of an error's text, because it contains the reason.
 func lastLine(err error) string {
 	text := strings.TrimSpace(err.Error())
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])

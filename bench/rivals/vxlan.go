@@ -11,8 +11,8 @@ import (
 
 const (
 	vxlanDevice = "vx0"
-	// vxlanHeaders is the number of bytes by which the MTU inside VXLAN is smaller: inner Ethernet
-	// 14, VXLAN 8, UDP 8, IPv4 20.
+	// vxlanHeaders is the number of bytes by which the MTU inside VXLAN is smaller than outside. It
+	// is the sum of inner Ethernet 14, VXLAN 8, UDP 8 and IPv4 20.
 	vxlanHeaders = 50
 )
 

@@ -18,11 +18,11 @@ import (
 const (
 	depthMost   = 1 << 16
 	targetsMost = 1 << 10
-	patience    = 10 * time.Second // for the first answer
+	patience    = 10 * time.Second // for the first completion
 	messageMost = math.MaxInt32
 )
 
-// clientFlags are the flags of all commands but serve.
+// clientFlags are the flags of all commands except serve.
 type clientFlags struct {
 	socketFlags
 	mode      string
@@ -149,7 +149,7 @@ func parseSize(text string) (int, error) {
 type sender struct {
 	e  *ep.Endpoint
 	to []*ep.Handle
-	// A sender of tagged messages has m and tagged instead of e and to.
+	// A sender of tagged messages uses the fields m and tagged instead of e and to.
 	m      *msg.Endpoint
 	tagged []*msg.Handle
 }
@@ -211,7 +211,7 @@ func (f *clientFlags) row(ctx context.Context, to []target, size int) (result, e
 		}
 		senders = append(senders, s)
 	}
-	// The warm-up messages also establish the sessions.
+	// The messages of the warm-up also establish the sessions.
 	all, err := together(senders, func(s sender) (*tally, error) { return f.one(ctx, s, size, extent{messages: max(1, f.warmup)}) })
 	if err == nil {
 		all, err = together(senders, func(s sender) (*tally, error) { return f.one(ctx, s, size, extent{f.messages, f.time}) })
@@ -224,8 +224,8 @@ func (f *clientFlags) row(ctx context.Context, to []target, size int) (result, e
 	return r, nil
 }
 
-// sender opens an endpoint with the key of one client of the first target. The other targets must
-// allow this client with --clients-of.
+// sender opens an endpoint with the key of a client of the first target, which has the given
+// number. The other targets must allow this client with --clients-of.
 func (f *clientFlags) sender(to []target, number int) (s sender, err error) {
 	key, err := clientKey(to[0].key, number)
 	if err != nil {
@@ -252,7 +252,7 @@ func (f *clientFlags) sender(to []target, number int) (s sender, err error) {
 	return s, nil
 }
 
-// one measures one sender with one message size.
+// one measures the messages of one sender, all of one size.
 func (f *clientFlags) one(ctx context.Context, s sender, size int, x extent) (*tally, error) {
 	if f.mode == "pingpong" {
 		return rally(ctx, s.e, s.to[0], size, x)
@@ -264,7 +264,7 @@ func (f *clientFlags) one(ctx context.Context, s sender, size int, x extent) (*t
 	return newStream(m, len(s.to)+len(s.tagged), size, f.depth).run(ctx, x)
 }
 
-// mover returns the kind of request that the command sends.
+// mover returns the mover for the kind of request that the command sends.
 func (f *clientFlags) mover(ctx context.Context, s sender, size int) (mover, error) {
 	data := make([]byte, size)
 	if s.m != nil {

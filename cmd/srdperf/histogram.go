@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A power of two has 64 buckets, so the error of a duration is at most 1.6%.
+// The range from one power of two to the next has 64 buckets, so the error of a duration is at most
+// 1.6%.
 const (
 	stepBits = 6
 	steps    = 1 << stepBits
@@ -83,8 +84,8 @@ type bar struct {
 	Count uint64 `json:"count"`
 }
 
-// bars returns a bar for each quarter of a power of two, from the first bar with a count to the
-// last.
+// bars returns four bars for the range between two powers of two, from the first bar with a count
+// to the last one.
 func (h *histogram) bars() (v []bar) {
 	const width = steps / 4
 	for i := 0; i < len(h.counts); i += width {

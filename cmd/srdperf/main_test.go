@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// startServer runs srdperf serve and returns its line. It ends with the test.
+// startServer runs `srdperf serve` until the test ends, and returns the line that it prints.
 func startServer(t *testing.T, args ...string) (line string, note *bytes.Buffer, stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, out := io.Pipe()
@@ -35,7 +35,7 @@ func startServer(t *testing.T, args ...string) (line string, note *bytes.Buffer,
 	return strings.TrimSpace(line), note, stop
 }
 
-// call runs a command that has to succeed.
+// call runs a command that must succeed, and returns its output.
 func call(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -47,7 +47,7 @@ func call(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// rows runs a command with --json.
+// rows runs a command with --json, and returns its results.
 func rows(t *testing.T, args ...string) (v []result) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(call(t, append(args, "--json")...)))
@@ -137,7 +137,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// An interrupt prints what was measured.
+// After an interrupt, the command prints the results so far.
 func TestInterrupt(t *testing.T) {
 	line, _, _ := startServer(t)
 	for _, mode := range []string{"pingpong", "rate"} {
@@ -187,7 +187,7 @@ func TestFaultsAreOneLine(t *testing.T) {
 	}
 }
 
-// Quantiles differ from those of a sorted list by less than a bucket.
+// Quantiles of the histogram differ from those of a sorted list by less than the width of a bucket.
 func TestHistogram(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var h, other histogram

@@ -15,7 +15,7 @@ const batchMost = 64
 // extent is the length of a measurement: a number of messages to each destination, or a duration.
 type extent struct {
 	messages int
-	time     time.Duration // 0: messages counts
+	time     time.Duration // 0: the field messages is the length
 }
 
 // tally holds the measurements of one endpoint.
@@ -28,11 +28,11 @@ type tally struct {
 // stream sends messages from one endpoint to several destinations.
 type stream struct {
 	m       mover
-	to      int // destinations
+	to      int // number of destinations
 	size    int
-	depth   int // messages in flight to each destination
+	depth   int // number of messages in flight to each destination
 	started [][]time.Time
-	free    [][]int // slots of started, for each destination
+	free    [][]int // unused indexes of the field started, for each destination
 	sent    []int
 }
 
@@ -148,7 +148,7 @@ func rally(ctx context.Context, e *ep.Endpoint, h *ep.Handle, size int, x extent
 		start := time.Now()
 		err := turn(failed, e, h, out, in)
 		if ctx.Err() != nil {
-			break // what was measured counts
+			break // the results so far are valid
 		}
 		if cause := context.Cause(failed); cause != nil {
 			err = cause
@@ -163,7 +163,7 @@ func rally(ctx context.Context, e *ep.Endpoint, h *ep.Handle, size int, x extent
 	return t, nil
 }
 
-// turn sends a message and waits for its echo.
+// turn sends one message and waits for its echo.
 func turn(ctx context.Context, e *ep.Endpoint, h *ep.Handle, out, in []byte) error {
 	if err := e.PostReceive(in, 0); err != nil {
 		return err
@@ -176,7 +176,7 @@ func turn(ctx context.Context, e *ep.Endpoint, h *ep.Handle, out, in []byte) err
 	return err
 }
 
-// watch cancels the rally when a send fails.
+// watch cancels a running rally when a send fails.
 func watch(ctx context.Context, cancel context.CancelCauseFunc, e *ep.Endpoint, size int) {
 	var c [1]ep.Completion
 	if _, err := e.Sends().Wait(ctx, c[:]); err == nil {

@@ -8,11 +8,12 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// waiter completes all messages that have left, and fails if one is held back.
+// waiter is a mover that completes all sent messages. It fails the test if it is polled while a
+// message is held back.
 type waiter struct {
 	t      *testing.T
 	open   []uint64
-	more   bool // of the last message
+	more   bool // argument `more` of the last message
 	trains int
 	waits  int
 }
@@ -42,7 +43,7 @@ func (m *waiter) wait(_ context.Context, v []outcome) (int, error) {
 
 func (m *waiter) key(int) ep.PublicKey { return ep.PublicKey{} }
 
-// Messages that are sent at once leave together, and none of them waits for ever.
+// Messages that are started together are sent together, and none of them waits for ever.
 func TestMessagesLeaveTogether(t *testing.T) {
 	const depth, messages = 16, 100
 	m := &waiter{t: t}

@@ -13,8 +13,8 @@ type outcome struct {
 	err     error
 }
 
-// mover starts requests to destinations, and returns their results. The argument `more` means
-// that another request to the same destination follows at once.
+// mover starts requests to destinations, and returns their results. The argument `more` means that
+// another request to the same destination follows immediately.
 type mover interface {
 	begin(to int, context uint64, more bool) error
 	wait(ctx context.Context, v []outcome) (int, error)
@@ -27,7 +27,7 @@ type messages struct {
 	to    []*ep.Handle
 	op    ep.Op
 	data  []byte
-	at    []ep.Remote // of each destination, for writes and reads
+	at    []ep.Remote // memory region of each destination, for writes and reads
 	batch []ep.Completion
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// wantRegion is the immediate value of a client's request for a memory region. The server's
-// answer contains the key of the region.
+// wantRegion is the immediate value of a client's request for a memory region. The server's reply
+// contains the key of the region.
 const wantRegion = 2
 
 // keyLen is the length of a region's key in bytes.
@@ -26,7 +26,7 @@ func (s *server) grant(h *ep.Handle) error {
 		s.regions[h.Key()] = r
 	}
 	key := binary.BigEndian.AppendUint64(nil, r.Remote(0).Key)
-	_ = s.e.TrySend(h, key, ep.SendOptions{Quiet: true}) // a client that takes no answers asks in vain
+	_ = s.e.TrySend(h, key, ep.SendOptions{Quiet: true}) // the reply is lost if the client does not receive
 	return nil
 }
 

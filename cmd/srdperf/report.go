@@ -15,9 +15,9 @@ type result struct {
 	Mode        string  `json:"mode"`
 	Size        int     `json:"size"`
 	Depth       int     `json:"depth"`
-	Flows       int     `json:"flows"` // pairs of endpoints
+	Flows       int     `json:"flows"` // number of pairs of endpoints
 	Messages    uint64  `json:"messages"`
-	Bytes       uint64  `json:"bytes"` // in one direction
+	Bytes       uint64  `json:"bytes"` // payload bytes in one direction
 	Seconds     float64 `json:"seconds"`
 	BytesPerSec float64 `json:"bytes_per_second"`
 	PerSec      float64 `json:"messages_per_second"`
@@ -73,7 +73,7 @@ func per(n uint64, d time.Duration) float64 {
 	return float64(n) / d.Seconds()
 }
 
-// table prints each row as soon as the row is measured.
+// table prints each row as soon as it was measured.
 type table struct {
 	out       io.Writer
 	json      bool

@@ -17,11 +17,11 @@ import (
 // echo is the immediate value of a message that the server must send back.
 const echo = 1
 
-// addrsMost bounds the addresses that the command serve prints, because a host with many
-// containers has dozens.
+// addrsMost bounds the number of addresses that the command serve prints, because a host with many
+// containers has dozens of addresses.
 const addrsMost = 8
 
-// socketFlags are the flags that every endpoint has.
+// socketFlags are the flags for the sockets of an endpoint.
 type socketFlags struct {
 	local   []string
 	ports   int
@@ -119,7 +119,8 @@ func serve(ctx context.Context, f serveFlags, out, note io.Writer) error {
 	return err
 }
 
-// allow accepts messages from the clients of this server, or of another server.
+// allow calls let() with the public keys of all clients of a server, so that the endpoint accepts
+// their messages.
 func (f *serveFlags) allow(server ep.PublicKey, let func(ep.PublicKey) error) error {
 	if f.of != "" {
 		t, err := parseTarget(f.of)
@@ -167,7 +168,7 @@ type server struct {
 	e       *ep.Endpoint
 	size    int
 	clients map[ep.PublicKey]*ep.Handle // at most clientsMost
-	regions map[ep.PublicKey]*ep.Region // of clients that asked for one
+	regions map[ep.PublicKey]*ep.Region // regions of clients that requested one
 
 	messages, bytes, echoes uint64
 }
@@ -188,7 +189,7 @@ func (s *server) run(ctx context.Context) error {
 				return err
 			}
 		}
-		for s.e.Sends().Poll(done) > 0 { // echoes that failed: their clients are gone
+		for s.e.Sends().Poll(done) > 0 { // the results of echoes are not used
 		}
 	}
 }

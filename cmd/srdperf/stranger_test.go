@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// A server serves the clients whose keys come from its line. An endpoint with a key of its own
-// gets no answer, though it knows the server's key.
+// A server serves only clients whose keys are derived from its own key. An endpoint with another
+// key gets no reply, although it knows the server's public key.
 func TestStrangerIsNotServed(t *testing.T) {
 	line, _, _ := startServer(t)
 	to, err := parseTarget(line)

@@ -15,7 +15,8 @@ import (
 // protocol is the name that srdperf's endpoints give to their protocol.
 const protocol = "srdperf/1"
 
-// clientsMost bounds the clients of a server, because each client uses the memory of a peer.
+// clientsMost bounds the number of clients of a server, because each client takes the memory of a
+// peer.
 const clientsMost = 64
 
 // target is a server in the form KEY@ADDR or KEY@ADDR,ADDR.
@@ -50,9 +51,9 @@ func parseTarget(text string) (t target, err error) {
 	return t, nil
 }
 
-// clientKey derives the private key of a server's client from the server's public key. Observers
-// do not learn the server's public key, because no packet contains it in the clear. Anyone with
-// the server's KEY@ADDR can therefore act as its client.
+// clientKey derives the private key of a server's client from the server's public key. Everyone who
+// has the server's KEY@ADDR can act as its client. Observers of the network cannot, because no
+// packet contains the server's public key in plain text.
 func clientKey(server ep.PublicKey, number int) (ep.PrivateKey, error) {
 	b := append([]byte("srdperf client"), server[:]...)
 	sum := blake2s.Sum256(binary.BigEndian.AppendUint32(b, uint32(number)))

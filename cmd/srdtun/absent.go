@@ -12,17 +12,18 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// A valid change of the configuration may name a host that has no address yet. The daemon applies
-// such a change, and uses the host once its name resolves. The name may also be mistyped, so the
-// command warns at once.
+// A valid change of the configuration may contain a host name that has no address yet. The daemon
+// applies such a change, and uses the address once the name resolves. But the name may also be
+// mistyped, so the command warns immediately.
 const (
-	// namesMost bounds the lookups for one change, because a file may have thousands of names.
+	// namesMost bounds the number of lookups for one change, because a file may have thousands of
+	// names.
 	namesMost = 16
 	// namesWait bounds the time of all lookups together.
 	namesWait = 3 * time.Second
 )
 
-// absent lists the changed host names that do not resolve.
+// absent returns a line for each changed host name that does not resolve.
 func absent(st *control.Status, diff []control.Difference, lookUp func(ctx context.Context, name string) error) (v []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), namesWait)
 	defer cancel()
@@ -43,7 +44,8 @@ func absent(st *control.Status, diff []control.Difference, lookUp func(ctx conte
 	return v
 }
 
-// namesOf returns the host names in a peer's endpoints, if key is the peer or its endpoints.
+// namesOf returns the host names in a peer's endpoints, if `key` denotes the whole peer or its
+// endpoints.
 func namesOf(st *control.Status, key string) (v []string) {
 	who, ok := strings.CutPrefix(strings.TrimSuffix(key, ".endpoints"), "peer.")
 	if !ok {

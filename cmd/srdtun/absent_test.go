@@ -10,7 +10,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Each missing thing that a change names is reported once. Unchanged keys are not reported.
+// Each host name of a change that does not resolve is reported once. Names in unchanged keys are
+// not reported.
 func TestWhatIsAbsentIsSaid(t *testing.T) {
 	st := &control.Status{Peers: []control.Peer{
 		{Name: "hub", Endpoints: []string{"nosuch.example:51820", "192.0.2.1:51820", "[2001:db8::1]:51820", "there.example:1"}},
@@ -40,7 +41,7 @@ func TestWhatIsAbsentIsSaid(t *testing.T) {
 	}
 }
 
-// A file with thousands of names does not hold the command up.
+// A file with thousands of names does not delay the command.
 func TestFewNamesAreLookedUp(t *testing.T) {
 	st, diff, n := &control.Status{}, []control.Difference{}, 0
 	for i := range 1000 {

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// askWait bounds the wait for each daemon when the command asks all daemons. On a busy host,
-	// a daemon with thousands of peers needs a second for its status.
+	// askWait bounds the wait for each daemon when the command asks all daemons. On a busy host, a
+	// daemon with thousands of peers needs a second to collect its status.
 	askWait = 3 * time.Second
-	// askAtOnce is the number of daemons that the command asks concurrently.
+	// askAtOnce is the number of daemons to which the command sends requests concurrently.
 	askAtOnce = 64
 )
 
-// asked is the answer of the daemon at one control socket.
+// asked is the reply of the daemon at one control socket.
 type asked struct {
 	at     rundir.Place
 	status *control.Status
 	err    error
 }
 
-// askAll requests a part of each daemon's status, and returns the answers in the order of places.
-// askAll asks the daemons concurrently, and waits for each of them at most askWait.
+// askAll requests a part of each daemon's status, and returns the replies in the order of `places`.
+// It sends the requests concurrently, and waits for each daemon at most askWait.
 func askAll(places []rundir.Place, part control.Part) []asked {
 	all := make([]asked, len(places))
 	turn := make(chan struct{}, askAtOnce)
@@ -44,14 +44,14 @@ func askAll(places []rundir.Place, part control.Part) []asked {
 	return all
 }
 
-// Many commands at once may take all places of a daemon for a moment. A command then asks
-// again, as after EAGAIN.
+// Many concurrent commands may use all connections of a daemon for a moment. A refused command then
+// repeats its request, as after EAGAIN.
 const (
-	placeWait  = time.Minute           // longer than 32 whole states of a large hub take on a busy machine
+	placeWait  = time.Minute           // longer than a busy machine needs for 32 whole states of a large hub
 	placePause = 20 * time.Millisecond // between two attempts
 )
 
-// askWithin requests a part of a daemon's status. A wait of zero stands for the limits of
+// askWithin requests a part of a daemon's status. If d is zero, the limits are those of
 // control.Client and placeWait.
 func askWithin(at rundir.Place, part control.Part, d time.Duration) (*control.Status, error) {
 	longest := cmp.Or(d, placeWait)
@@ -80,7 +80,7 @@ func askOnce(at rundir.Place, part control.Part, d time.Duration) (*control.Stat
 // status requests the whole status of the daemon at a control socket.
 func status(at rundir.Place) (*control.Status, error) { return askWithin(at, control.Part{}, 0) }
 
-// running is the status of an interface, with the control socket that it came from.
+// running is the status of an interface, with the control socket from which it was received.
 type running struct {
 	at rundir.Place
 	*control.Status
@@ -95,8 +95,8 @@ func askOne(arg string, part control.Part) (r running, err error) {
 	return r, err
 }
 
-// askRunning requests the status of all running daemons. The result `silent` has an error for
-// each daemon that does not answer, or refuses the caller.
+// askRunning requests the status of all running daemons. The result `silent` has an error for each
+// daemon that does not reply, or refuses the caller.
 func askRunning(part control.Part) (list []running, silent []error, err error) {
 	places, silent, err := placesToAsk()
 	if err != nil {
@@ -119,8 +119,9 @@ func askRunning(part control.Part) (list []running, silent []error, err error) {
 	return nil, nil, errNoneRuns
 }
 
-// placesToAsk returns the control sockets at which daemons may listen. A service has only one
-// device. placesToAsk leaves out a service with several sockets if its file names none of them.
+// placesToAsk returns the control sockets at which daemons may listen. Each service has only one
+// device. If a service has several sockets and its file names none of them, placesToAsk leaves the
+// service out.
 func placesToAsk() (places []rundir.Place, silent []error, err error) {
 	all, err := rundir.All()
 	for _, p := range all {

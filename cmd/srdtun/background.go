@@ -15,8 +15,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// readyFD is the descriptor on which a background process reports to its starter: the
-// first of exec.Cmd.ExtraFiles.
+// readyFD is the descriptor on which a background process reports to the process that started it.
+// It is the first of exec.Cmd.ExtraFiles.
 const readyFD = 3
 
 // report is the single line that a background process writes once it is ready or has failed.
@@ -62,7 +62,7 @@ func startBackground(ctx context.Context, arg string, f upFlags) error {
 	}
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{w}
 	err = cmd.Start()
-	w.Close() // only the child holds it now, so its end is visible
+	w.Close() // now only the child has it open, so the end of the child is visible
 	if err != nil {
 		return err
 	}
@@ -74,8 +74,8 @@ func startBackground(ctx context.Context, arg string, f upFlags) error {
 }
 
 // backgroundCommand returns a command that runs this program again. The working directory of the
-// background process is the root, so that it keeps no file system busy. Therefore the arguments
-// of the background process have absolute paths.
+// background process is the root directory, so that it keeps no file system busy. So the paths in
+// its arguments must be absolute.
 func backgroundCommand(arg, log string, f upFlags) (*exec.Cmd, error) {
 	args := []string{"up", "--ready-fd", strconv.Itoa(readyFD)}
 	if f.log != "" {
@@ -141,7 +141,8 @@ func awaitReady(ctx context.Context, cmd *exec.Cmd, r *os.File, log string) erro
 	return fmt.Errorf("the background process ended before it was ready (%v); see %s", waitErr, log)
 }
 
-// reporter is the background process's end of the pipe, and sends one report if a starter waits.
+// reporter is the background process's end of the pipe. It sends one report if a process waits for
+// it.
 type reporter struct {
 	pipe     *os.File
 	warnings []string
@@ -167,7 +168,7 @@ func (r *reporter) send(what report) {
 	if r.pipe == nil {
 		return
 	}
-	// The starter may have been killed, but this process continues anyway.
+	// If the process that waits was killed, writing fails, but this process continues.
 	if line, err := json.Marshal(what); err == nil {
 		r.pipe.Write(append(line, '\n'))
 	}

@@ -25,8 +25,8 @@ import (
 // toolTime bounds the time of each program that a bug report runs.
 const toolTime = 5 * time.Second
 
-// toolOutput bounds the output of each program that a report runs, in bytes, because a host may
-// have a million routes.
+// toolOutput bounds the output of each of these programs in bytes, because a host may have a
+// million routes.
 const toolOutput = 256 << 10
 
 func bugreportCommand() *cobra.Command {
@@ -45,8 +45,8 @@ it on.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
-			// The report passes the name to other programs, so a name that looks like a key is
-			// refused.
+			// A name that looks like a key is refused, because the report passes the name to other
+			// programs.
 			if name := strings.ReplaceAll(args[0], "@", " "); keytext.Hide(name, nil) != name {
 				return usagef("want a name or a file; this looks like a key")
 			}
@@ -56,17 +56,17 @@ it on.`,
 	}
 }
 
-// bugReport is a bug report in the making.
+// bugReport is a bug report that is being written.
 type bugReport struct {
 	out    bytes.Buffer
 	public map[string]bool // public keys
 	secret map[string]bool // secret keys of this host's configurations
-	pieces keytext.Pieces  // of secret keys, and of what is in their places
-	words  map[string]bool // secret words of the configuration, to hide everywhere
-	shown  string          // the files as shown
+	pieces keytext.Pieces  // pieces of secret keys, and of other texts in the place of a secret key
+	words  map[string]bool // secret words of the configuration, which are hidden everywhere
+	shown  string          // the files as the report shows them
 }
 
-// maxShownDropIns bounds the drop-in files in a report, because a fleet has thousands.
+// maxShownDropIns bounds the number of drop-in files in a report, because a fleet has thousands.
 const maxShownDropIns = 64
 
 // writeReport returns a bug report without secrets.
@@ -81,7 +81,7 @@ func writeReport(arg string) []byte {
 	}
 	r.section("doctor")
 	writeFindings(&r.out, doctor.Judge(doctor.Look(), plan))
-	// A faulty file gives no device name.
+	// If the file is faulty, it does not give the name of the device.
 	at, err := placeOf(arg)
 	if err != nil {
 		at = rundir.Place{Device: name}
@@ -106,8 +106,8 @@ func (r *bugReport) section(format string, args ...any) {
 	fmt.Fprintf(&r.out, "\n== "+format+"\n", args...)
 }
 
-// configuration writes the configuration files into the report. configuration() returns the plan,
-// the names of the device and of the unit, and the first fault in the files.
+// configuration writes the configuration files into the report. It returns the plan for package
+// doctor, the names of the device and of the unit, and the first fault in the files.
 func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit string, wrong error) {
 	plan = doctor.Plan{SourcePorts: config.DefaultSourcePorts, ListenPort: config.DefaultListenPort}
 	r.section("configuration (without comments, secrets, words of commands, and lines that srdtun does not understand)")
@@ -137,15 +137,15 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 	return plan, device, unit, wrong
 }
 
-// inPath reports whether PATH has a program with this name.
+// inPath reports whether a directory in PATH has a program with this name.
 func inPath(name string) bool {
 	_, err := exec.LookPath(name)
 	return err == nil
 }
 
 // dropIns writes the drop-in files into the report. Drop-in files may belong to another user, and
-// the reader may be root. dropIns reads these files as carefully as the daemon does, and does not
-// look up programs that they name.
+// the reader may be root. So dropIns reads these files with the same checks as the daemon, and does
+// not look up programs that they name.
 func (r *bugReport) dropIns(c *config.Config) {
 	texts, more, err := config.DropInTexts(c, maxShownDropIns)
 	if err != nil {
@@ -159,13 +159,13 @@ func (r *bugReport) dropIns(c *config.Config) {
 	}
 }
 
-// leastOfPeer is the minimum length of a secret word in a drop-in file that the report hides
-// everywhere. A shorter minimum would let the owner of the file remove ordinary words from the
-// report.
+// leastOfPeer is the minimum length, in bytes, of a secret word of a drop-in file that the report
+// hides everywhere. With a smaller minimum, the owner of the file could remove ordinary words from
+// the report.
 const leastOfPeer = 12
 
-// file writes a file without its secrets, or the error of reading the file. The report hides
-// secret words of at least `least` bytes everywhere.
+// file writes the text of a file without its secrets, or the error of reading the file. The report
+// will hide the file's secret words of at least `least` bytes everywhere.
 func (r *bugReport) file(name string, text []byte, err error, program func(string) bool, least int) {
 	fmt.Fprintln(&r.out, name)
 	if err != nil {
@@ -222,7 +222,7 @@ func output(cmd []string) []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), toolTime)
 	defer cancel()
 	program := exec.CommandContext(ctx, cmd[0], cmd[1:]...)
-	program.Env = append(os.Environ(), "LC_ALL=C") // journal lines are recognised by their form
+	program.Env = append(os.Environ(), "LC_ALL=C") // so that the form of journal lines is known
 	text, err := program.CombinedOutput()
 	if len(text) > toolOutput {
 		text = append(text[:toolOutput], "\n(and more)\n"...)

@@ -14,9 +14,8 @@ import (
 // hidden is the text that replaces a secret.
 const hidden = keytext.Hidden
 
-// redact hides words that have the form of a key, except public keys. config.Conceal has already
-// hidden the secrets of the configuration, so redact is for other texts, such as logs and
-// environments.
+// redact hides words that have the form of a key, except public keys. It is for texts such as logs
+// and environments. The secrets in configuration files are hidden by config.Conceal.
 func redact(text []byte, public map[string]bool) []byte {
 	return []byte(keytext.Hide(string(text), func(key string) bool { return public[key] }))
 }
@@ -24,7 +23,7 @@ func redact(text []byte, public map[string]bool) []byte {
 // The output of a hook command may repeat the secrets of its command line in any form. The report
 // shows only the exit codes of hook commands, and never their output.
 var (
-	// saidByCommand matches the event of a successful hook command.
+	// saidByCommand matches the event with the output of a successful hook command.
 	saidByCommand = regexp.MustCompile(`(?m)\bnote: (\S+): .*$`)
 	// saidByFailed matches the error of a failed hook command, with the command's output.
 	saidByFailed = regexp.MustCompile(`(?m)((?:pre|post)_(?:up|down): .*?: (?:exit status \d+|signal: [^:\n]+|exec: [^:\n]+|wait[^:\n]*)): .*$`)
@@ -35,13 +34,13 @@ func withoutOutput(text []byte) []byte {
 	return saidByFailed.ReplaceAll(text, []byte("$1: "+hidden))
 }
 
-// journalLine matches a line of journalctl(1): time, host, program and text.
+// journalLine matches a line of journalctl(1), which has time, host, program and text.
 var journalLine = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ ([^\s:\[]+)(?:\[\d+\])?: `)
 
 // ours matches the programs whose journal lines a report shows: srdtun, systemd and the kernel.
 var ours = regexp.MustCompile(`^\(?(?:srdtun|systemd(?:-[a-z]+)?|kernel)\)?$`)
 
-// withoutOthers hides the journal lines of other programs, which the service runs as hooks.
+// withoutOthers hides the journal lines of other programs, because the service runs them as hooks.
 func withoutOthers(journal []byte) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(journal) {
@@ -59,8 +58,8 @@ func withoutOthers(journal []byte) []byte {
 	return out.Bytes()
 }
 
-// scrubbed hides words that are hidden in the configuration, unless they are part of a longer
-// word. scrubbed() keeps names of interfaces, and words that the shown configuration contains.
+// scrubbed hides the secret words of the configuration in a text, unless they are part of a longer
+// word. It keeps names of interfaces, and words that the shown configuration contains.
 func (r *bugReport) scrubbed(text []byte) []byte {
 	words := maps.Clone(r.words)
 	maps.DeleteFunc(words, func(w string, _ bool) bool { return r.public[w] })
@@ -74,8 +73,8 @@ func (r *bugReport) scrubbed(text []byte) []byte {
 }
 
 // replaceAlone replaces words that are not part of a longer word, and calls the function found()
-// with each of them. The time of replaceAlone depends on the number of different lengths, because
-// a file may have many words.
+// with each of them. Its time depends on the number of different lengths, not on the number of
+// words, because a file may have many words.
 func replaceAlone(text []byte, words map[string]bool, found func(string)) []byte {
 	lengths := map[int]bool{}
 	for w := range words {

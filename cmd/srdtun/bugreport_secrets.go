@@ -11,16 +11,15 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// Somebody may have put a secret key where a public key belongs, even the key of another
-// interface. A report first collects the secrets of all configurations, and then hides them
-// everywhere.
+// A user may have put a secret key, even that of another interface, where a public key belongs. So
+// a report first collects the secrets of all configurations, and then hides them everywhere.
 
-// maxConfigurations bounds the configurations that a report searches for secrets; one host has
-// fewer.
+// maxConfigurations bounds the number of configurations that a report searches for secrets. One
+// host has fewer.
 const maxConfigurations = 64
 
-// noteSecrets collects the secret keys in a configuration, in the files beside it, and in the
-// usual directory. Faulty files may contain secrets, too.
+// noteSecrets collects the secret keys in a configuration, in other files of its directory, and in
+// the usual directory. It also searches faulty files, because they may contain secrets too.
 func (r *bugReport) noteSecrets(file, from string) {
 	files := []string{file, from}
 	for _, dir := range []string{filepath.Dir(file), configDir()} {
@@ -43,7 +42,7 @@ func (r *bugReport) noteSecrets(file, from string) {
 			r.noteKeys(c)
 		}
 	}
-	// A key that is secret in one file counts as public in no file.
+	// If a key is secret in one file, it does not count as public in any file.
 	maps.DeleteFunc(r.public, func(key string, _ bool) bool { return r.secret[key] })
 }
 
@@ -57,8 +56,8 @@ func (r *bugReport) noteText(text []byte) {
 	}
 }
 
-// noteKeys collects the keys of a valid configuration, including keys in files of their own, and
-// the texts of its drop-in files.
+// noteKeys collects the keys of a valid configuration, including keys in separate key files, and
+// the keys in the texts of its drop-in files.
 func (r *bugReport) noteKeys(c *config.Config) {
 	r.noteSecret(c.Interface.PrivateKey)
 	if c.PeersDir != "" {
@@ -77,7 +76,7 @@ func (r *bugReport) noteKeys(c *config.Config) {
 	}
 }
 
-// urlAlphabet converts base64 to the alphabet for URLs.
+// urlAlphabet converts base64 to its URL-safe alphabet.
 var urlAlphabet = strings.NewReplacer("+", "-", "/", "_")
 
 // noteSecret stores the spellings of a secret key, in base64 and in hexadecimal.

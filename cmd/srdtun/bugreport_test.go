@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Secrets stand where they belong and where they do not; none of them is in the report,
-// and all public keys are.
+// The configuration has secrets in correct and in wrong places. The report contains none of them,
+// but all public keys.
 func TestBugreportHasNoSecrets(t *testing.T) {
 	private, psk := "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=", "FpCyhws9cxwWoV4xELtfJvjJN+zQVRPISllRWgeopVE="
 	old, peer := "IFJzPPIGXtmFkLdYtIjZyqHbRUtSJWYeVOf4rvxIE3g=", "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg="
@@ -30,7 +30,7 @@ func TestBugreportHasNoSecrets(t *testing.T) {
 		}
 	}
 	for _, want := range []string{peer, "private_key = (hidden)", "TUN device", "== doctor", "srdnone is not running", "10.0.0.2/32",
-		`"srdtun@lab"`, // the unit has the name of the file, not of the device
+		`"srdtun@lab"`, // the unit is named after the file, not after the device
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
@@ -53,9 +53,9 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// A key that is secret in one file of this host is hidden in all, also where a public key
-// belongs: another interface's key, a key from a file of its own, a preshared key of a drop-in, of
-// a refused one and of a broken file.
+// A key that is secret in one file of this host is hidden in all files, even where a public key
+// belongs. The secret may be the key of another interface, or in a separate key file. It may also
+// be a preshared key of a drop-in file, of a refused drop-in file, or of an invalid file.
 func TestBugreportKnowsSecretsOfOtherFiles(t *testing.T) {
 	keys := []string{
 		"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=", "FpCyhws9cxwWoV4xELtfJvjJN+zQVRPISllRWgeopVE=",
@@ -87,8 +87,8 @@ func TestBugreportKnowsSecretsOfOtherFiles(t *testing.T) {
 	}
 }
 
-// Pieces of a secret are hidden, in whatever file and form they are repeated, and so is what has
-// the place of a key but not its length.
+// Pieces of a secret are hidden in whatever file and form they are repeated. A text of another
+// length in the place of a key is hidden, too.
 func TestBugreportHidesPiecesOfKeys(t *testing.T) {
 	const key, cut, shared = "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=", "aaaabbbbccccddddeeeeffff", "IFJzPPIGXtmFkLdYtIjZyqHbRUtSJWYeVOf4rvxIE3g="
 	raw, err := base64.StdEncoding.DecodeString(key)
@@ -152,7 +152,7 @@ func TestBugreportHidesByPlace(t *testing.T) {
 	}
 }
 
-// A command's secret words are hidden in every repetition; ordinary words are not.
+// Secret words of a command are hidden wherever they are repeated; ordinary words are not.
 func TestReportScrubsWhatProgramsRepeat(t *testing.T) {
 	r := &bugReport{public: map[string]bool{}, words: map[string]bool{}}
 	r.file("lab.toml", []byte("[interface]\nname = \"lab51\"\nprivate_key = \"correct horse\"\npost_up = [\n"+
@@ -176,8 +176,8 @@ func TestReportScrubsWhatProgramsRepeat(t *testing.T) {
 	}
 }
 
-// All output of commands is left out. Their exit codes stay, and so do the messages of srdtun
-// and the service manager.
+// The report leaves out all output of commands. It keeps their exit codes, and the messages of
+// srdtun and of the service manager.
 func TestReportLeavesOutWhatCommandsSay(t *testing.T) {
 	for in, want := range map[string]string{
 		"2026-11-28 20:00:00.000 info    note: curl: YWRtaW46aHVudGVyMg\n":                                          "2026-11-28 20:00:00.000 info    note: curl: (hidden)\n",
@@ -194,14 +194,14 @@ func TestReportLeavesOutWhatCommandsSay(t *testing.T) {
 	}
 }
 
-// The owner of a drop-in directory may be another user, and the reader root. The report opens
-// none of his links, devices or pipes, and no file that he may not read himself.
+// A user other than root may own the drop-in directory, while root writes the report. The report
+// opens none of the owner's links, devices or pipes, and no file that the owner may not read.
 func TestBugreportOpensNothingOfTheOwners(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
 	const owner = 4711
-	top, err := os.MkdirTemp("", "r") // a longer one has the shape of a key
+	top, err := os.MkdirTemp("", "r") // a longer name has the form of a key
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(top) })
 	dir, secret := filepath.Join(top, "fleet"), filepath.Join(top, "secret.toml")

@@ -45,12 +45,12 @@ IPv6 that is off, and metrics that everybody can read.`,
 	}
 }
 
-// mostGuestFaults bounds the lines about another user's drop-in files, because that user chooses
-// their number.
+// mostGuestFaults bounds the number of lines about another user's drop-in files, because that user
+// chooses the number of files.
 const mostGuestFaults = 20
 
-// warnGuests prints the faults of another user's drop-in files. The daemon leaves out faulty
-// files of another user, and their owner must not be able to make root's check fail.
+// warnGuests prints the faults of another user's drop-in files. The faults are only warnings: the
+// daemon leaves out such files, and their owner must not be able to make root's check fail.
 func warnGuests(faults []error) {
 	for _, f := range faults[:min(len(faults), mostGuestFaults)] {
 		fmt.Fprintf(os.Stderr, "srdtun: %v: left out (warning)\n", f)
@@ -60,7 +60,7 @@ func warnGuests(faults []error) {
 	}
 }
 
-// peersOf describes the number of peers in a configuration. A configuration without peers is
+// peersOf returns the number of peers in a configuration as text. A configuration without peers is
 // valid but useless.
 func peersOf(c *config.Config) string {
 	switch {

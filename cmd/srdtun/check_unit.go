@@ -19,12 +19,12 @@ import (
 // the host.
 type serviceUnit struct {
 	name, user   string
-	uid          int // -1: systemd makes the user at the start
+	uid          int // -1: systemd creates the user at the start
 	groups       []int
 	capabilities string
 	credentials  credentials
 	hidden       []hiding
-	shown        []string // hidden directories that BindPaths= shows again
+	shown        []string // directories within hidden ones that BindPaths= makes visible again
 	path         []string // directories searched for programs
 }
 
@@ -130,7 +130,7 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 	return all
 }
 
-// instance is the part of a unit's name that replaces %i.
+// instance returns the part of a unit's name that replaces %i.
 func (u *serviceUnit) instance() string {
 	_, name, _ := strings.Cut(strings.TrimSuffix(u.name, ".service"), "@")
 	return name
@@ -160,9 +160,8 @@ func (u *serviceUnit) doubtHooks(c *config.Config) (all []error) {
 	return all
 }
 
-// lacks describes a program that exists on this host but not in the unit's search path. lacks()
-// returns "" if the unit finds the program. The daemon's warnings cover programs that are missing
-// on the whole host.
+// lacks returns a description if a program exists on this host but not in the unit's search path,
+// and "" otherwise. The daemon's own warnings cover programs that are missing on the whole host.
 func (u *serviceUnit) lacks(program string) string {
 	if strings.Contains(program, "/") {
 		return ""
@@ -179,11 +178,11 @@ func (u *serviceUnit) lacks(program string) string {
 	return fmt.Sprintf("%s does not find %s, which is in %s: name it with its directory", u.name, keytext.Quote(program), filepath.Dir(at))
 }
 
-// pathIn finds absolute paths in a word, also within an option or a shell command.
+// pathIn matches absolute paths in a word, also within an option or a shell command.
 var pathIn = regexp.MustCompile(`(?:^|[\s=:'"(<>;|&])(/[^\s'"()<>;|&=:]+)`)
 
-// bars returns the reason why the unit's user cannot access a file that a command names, or "" if
-// the user can. bars() does not report a missing file.
+// bars returns the reason why the unit's user cannot access a file that is named in a command, or
+// "" if the user can. It does not report a missing file.
 func (u *serviceUnit) bars(words []string) string {
 	for _, word := range words {
 		for _, m := range pathIn.FindAllStringSubmatch(word, -1) {

@@ -80,7 +80,8 @@ func searchPath(environment string) []string {
 }
 
 // credentials holds the names of the credentials that systemd passes to a unit. A name that ends
-// with "_" is a prefix: systemd passes the files of a directory under such names.
+// with "_" is a prefix, because for a directory systemd passes each file under the prefix and the
+// file's name.
 type credentials []string
 
 // credentialsOf reads the credentials from the output of systemctl cat.
@@ -139,8 +140,8 @@ func (u *serviceUnit) barred(path string) string {
 	return ""
 }
 
-// may reports whether the unit's user has the permissions `need` on a file. The argument `need`
-// has the form of the mode bits of others.
+// may reports whether the unit's user has the permissions `need` on a file. The argument `need` has
+// the permissions in the lowest three bits, like the mode bits of others.
 func (u *serviceUnit) may(path string, need uint32) bool {
 	info, err := os.Stat(path)
 	if err != nil {

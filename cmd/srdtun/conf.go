@@ -73,7 +73,8 @@ interface's own file is not changed.`,
 	}
 }
 
-// handOver converts a file with the function read(), and passes the result to a daemon.
+// handOver reads a file with the function read(), and sends the resulting configuration to a
+// daemon.
 func handOver(args []string, how string, read func(file string) ([]byte, error)) error {
 	at, err := placeOf(args[0])
 	if err != nil {

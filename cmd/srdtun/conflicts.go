@@ -12,23 +12,22 @@ import (
 	"github.com/srdtun/srdtun/overlay/daemon"
 )
 
-// The outer packets of one tunnel may enter another tunnel after a default route has changed. The
-// daemons report conflicts between tunnels as events. The commands here report such conflicts
-// where the user makes the change.
+// When a default route changes, the outer packets of one tunnel may enter another tunnel. The
+// daemons report such conflicts as events. The functions in this file report them in the command
+// with which the user makes the change.
 
-// interfaces returns the states of the running interfaces. interfaces() leaves out daemons that
-// do not answer.
+// interfaces returns the states of the running interfaces. It leaves out daemons that do not reply.
 func interfaces() (all []*control.Status) {
-	list, _, _ := askRunning(control.Part{Reached: true}) // paths are where outer packets go
+	list, _, _ := askRunning(control.Part{Reached: true}) // the paths have the destinations of outer packets
 	for _, r := range list {
 		all = append(all, r.Status)
 	}
 	return all
 }
 
-// conflicts returns the conflicts of c with other tunnels, now or after its start. The outer
-// packets of c may enter a tunnel, or the interface of c may capture the outer packets of another
-// tunnel.
+// conflicts returns the conflicts of c with other tunnels, now or after the start of c. In a
+// conflict, the outer packets of c enter a tunnel, or the outer packets of another tunnel enter the
+// interface of c.
 func conflicts(c *config.Config) []error { return daemon.DoubtRoutes(c, interfaces()) }
 
 // runningConflicts returns the conflicts of all running interfaces.

@@ -74,7 +74,7 @@ func writeFindings(w io.Writer, v []doctor.Finding) {
 	for _, f := range v {
 		fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Level, wide, f.Check, f.Saw)
 		if f.Level == doctor.OK {
-			continue // needs no action, so no more text
+			continue // it needs no action, so no further text
 		}
 		if f.Why != "" {
 			fmt.Fprintf(w, "%-8s %-*s  why: %s\n", "", wide, "", f.Why)

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
 )
 
-// A healthy finding is one line; only a fault has advice.
+// A finding without a fault is one line; only a fault has advice.
 func TestFindingsThatAreWellAreOneLine(t *testing.T) {
 	var b strings.Builder
 	writeFindings(&b, []doctor.Finding{

@@ -48,8 +48,8 @@ Each line is time, level, kind and text. --json prints one object a line.
 	return c
 }
 
-// followEvery is the interval at which events --follow polls the daemon. A follower opens a
-// connection for each request, so that it does not occupy the socket between requests.
+// followEvery is the interval at which events --follow polls the daemon. It opens a new connection
+// for each poll, so that it does not occupy one of the daemon's few connections in between.
 const followEvery = 500 * time.Millisecond
 
 func showEvents(arg string, f eventsFlags, out io.Writer) error {
@@ -69,7 +69,7 @@ func showEvents(arg string, f eventsFlags, out io.Writer) error {
 	}
 	for {
 		err := r.read()
-		// A follower continues after a restart of the daemon.
+		// With --follow, the command continues after a restart of the daemon.
 		if err != nil && !(r.run != "" && errors.Is(err, control.ErrNotRunning)) || !f.follow {
 			return err
 		}
@@ -86,9 +86,9 @@ const followFirst = 10
 type eventReader struct {
 	at     rundir.Place
 	since  time.Time
-	atMost int // bounds the first events printed; 0: all
+	atMost int // largest number of events that the first call prints; 0: all
 	print  func([]events.Event) error
-	run    string // the run of the daemon that assigned the number in the field last
+	run    string // run of the daemon to which the number in the field last belongs
 	last   uint64
 }
 
@@ -152,8 +152,8 @@ var sinceLayouts = []string{
 	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", "15:04:05", "15:04",
 }
 
-// parseSince parses a duration before now, or a time. parseSince takes a time of day as the
-// latest such time before now.
+// parseSince parses a duration before now, or a time. A time of day means the latest such time
+// before now.
 func parseSince(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

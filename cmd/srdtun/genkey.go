@@ -17,7 +17,7 @@ func genkeyCommand() *cobra.Command {
 	}
 }
 
-// printSecret writes a new secret as wg does: base64 and a newline.
+// printSecret writes a new secret as wg does, in base64 with a newline.
 func printSecret(generate func() (config.Secret, error)) error {
 	warnWorldReadable(os.Stdout)
 	s, err := generate()
@@ -28,7 +28,7 @@ func printSecret(generate func() (config.Secret, error)) error {
 	return err
 }
 
-// warnWorldReadable warns, in wg's words, if out is a file that everybody may access.
+// warnWorldReadable warns, in the words of wg, if `out` is a file that all users may access.
 func warnWorldReadable(out *os.File) {
 	st, err := out.Stat()
 	if err != nil || !st.Mode().IsRegular() || st.Mode().Perm()&0o007 == 0 {

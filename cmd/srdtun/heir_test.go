@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	heirTold  = 3 // descriptors of the heir
+	heirTold  = 3 // descriptors in the child process
 	heirFrom  = 4
 	heirReply = `{"status":{"schema":1},"done":true,"changed":[],"config":"[interface]\n","version":"v"}`
 )
 
-// heir PATH PIDFILE TOLD [self] listens at PATH as an unprivileged user, and writes its number to
-// PIDFILE. Another process answers there, as after an attacker's process has ended and its number
-// went to a service's main process. With self the listener answers itself. What came is in TOLD.
+// heir PATH PIDFILE TOLD [self] listens at PATH as an unprivileged user, and writes its process
+// number to PIDFILE. Another process replies there, as if the listening process had ended and its
+// number belonged to a service's main process now. With self the listening process itself replies.
+// TOLD receives all requests.
 func heir() {
 	if len(os.Args) == 1 {
 		l, err := net.FileListener(os.NewFile(heirFrom, "socket"))
@@ -30,7 +31,7 @@ func heir() {
 		return
 	}
 	beNobody()
-	runtime.LockOSThread() // Pdeathsig concerns this thread
+	runtime.LockOSThread() // Pdeathsig takes effect when this thread ends
 	told, err := os.OpenFile(os.Args[3], os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		fail(err)
@@ -59,7 +60,7 @@ func heir() {
 	}
 }
 
-// recordAll answers everybody, and records requests and descriptors.
+// recordAll replies to every client, and records requests and descriptors.
 func recordAll(l net.Listener, told *os.File) {
 	for {
 		c, err := l.Accept()

@@ -2,7 +2,8 @@ package main
 
 import "github.com/spf13/cobra"
 
-// helpCommand prints the same text as --help, for the program or for one command.
+// helpCommand returns the command that prints the same text as --help, for the program or for one
+// command.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// maxImport bounds the size of a wg-quick file in bytes, like that of a configuration.
+// maxImport bounds the size of a wg-quick file in bytes. The limit is that of a configuration.
 const maxImport = 1 << 20
 
 func importCommand() *cobra.Command {
@@ -50,7 +50,7 @@ func importWG(file, output string, noHooks bool) error {
 	switch output {
 	case "-":
 		if config.CheckName(stem(file)) != nil {
-			options.Name = "wg0" // the reader gives the file its name
+			options.Name = "wg0" // any valid name, because the user names the file
 		}
 	case "":
 		arg = stem(file)
@@ -86,7 +86,8 @@ func stem(file string) string {
 	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 }
 
-// tell prints the differences between the new configuration and the imported file.
+// tell prints the notes of Import about differences between the new configuration and the imported
+// file.
 func tell(notes []string) {
 	for _, n := range notes {
 		fmt.Fprintln(os.Stderr, "srdtun: "+n)

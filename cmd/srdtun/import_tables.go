@@ -16,8 +16,8 @@ var tableDirs = []string{"/usr/lib/iproute2", "/usr/share/iproute2", "/etc/iprou
 // bytes.
 const maxTables = 64 << 10
 
-// routingTables returns the names in rt_tables and rt_tables.d/*.conf. routingTables skips an
-// unreadable file, and import then reports the table's name as unknown.
+// routingTables returns the names in rt_tables and rt_tables.d/*.conf. It skips an unreadable file,
+// so import then reports a name in that file as unknown.
 func routingTables(dirs []string) map[string]uint32 {
 	tables := map[string]uint32{}
 	for _, dir := range dirs {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Tables have their names from where ip(8) has them.
+// The names of tables are read from the same files as by ip(8).
 func TestRoutingTablesHaveNames(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -17,8 +17,8 @@ func openLog(path string) (*os.File, error) {
 	return rundir.Create(path, os.O_APPEND, 0o640)
 }
 
-// rotatingLog is a log file with a maximum size. When the log file is full, it is renamed and
-// replaces the previous renamed file, if any. Standard output and error also point at the current
+// rotatingLog is a log file with a maximum size. When the log file is full, it is renamed, and
+// replaces the file that was renamed before. Standard output and error also point at the current
 // log file, because the Go runtime writes crashes there.
 type rotatingLog struct {
 	mu   sync.Mutex

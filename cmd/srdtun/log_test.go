@@ -28,7 +28,7 @@ func TestRotatingLogStaysShort(t *testing.T) {
 	must(t, err)
 	now, err := os.ReadFile(path)
 	must(t, err)
-	// The latest lines are there, in order and without a gap.
+	// The two files contain the latest lines, in order and without a gap.
 	first := 23 - len(string(old)+string(now))/len(line)
 	for i, got := range strings.SplitAfter(string(old)+string(now), "\n")[:23-first] {
 		if want := fmt.Sprintf("%02d%s", first+i, line[2:]); got != want {
@@ -40,7 +40,8 @@ func TestRotatingLogStaysShort(t *testing.T) {
 	}
 }
 
-// A message longer than the limit is written all the same: one is no growth.
+// A message longer than the limit is written nevertheless, because a single one cannot make the log
+// grow for ever.
 func TestRotatingLogTakesALongLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l, err := openRotating(path, 10)

@@ -31,20 +31,22 @@ var update = flag.Bool("update", false, "write the scripts' golden files anew")
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"srdtun": main,
-		// standin NAME [FILE] answers on the control socket like a daemon started from
-		// FILE. Its state fills every line.
+		// standin NAME [FILE] serves the control socket of NAME like a daemon that was started from
+		// FILE. Its status has a value for every line of the screen.
 		"standin": standin,
-		// silent PATH listens there, and answers nobody.
+		// silent PATH listens at PATH, and never replies.
 		"silent": silent,
-		// hollow PATH REPLY listens there, and gives everybody the same reply.
+		// hollow PATH REPLY listens at PATH, and sends every client the same reply.
 		"hollow": hollow,
-		// impostor PATH REPLY is hollow as an unprivileged user; the REPLY endless never ends.
+		// impostor PATH REPLY is like hollow, but runs as an unprivileged user. If REPLY is
+		// "endless", the reply never ends.
 		"impostor": impostor,
-		// heir PATH PIDFILE TOLD [self] is an impostor with a main process's number.
+		// heir PATH PIDFILE TOLD [self] is an impostor that has the process number of a service's
+		// main process.
 		"heir": heir,
 		// nobody COMMAND... runs a command as an unprivileged user.
 		"nobody": nobody,
-		// stubborn GRACE ignores the request to end.
+		// stubborn GRACE ignores requests to end.
 		"stubborn": stubborn,
 	})
 }
@@ -59,9 +61,10 @@ func TestScripts(t *testing.T) {
 			e.Setenv(configDirEnv, e.WorkDir+"/etc")
 			e.Setenv(rundir.Env, e.WorkDir+"/run")
 			e.Setenv(credentialsEnv, "")
-			// The race detector would wait a second at the end of each process.
+			// With its default settings, the race detector waits a second at the end of each
+			// process.
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
-			// Other users have to get at the sockets and files, too.
+			// Other users must be able to reach the sockets and files.
 			return errors.Join(os.Chmod(e.WorkDir, 0o755), os.Chmod(filepath.Dir(e.WorkDir), 0o755))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -97,7 +100,7 @@ func exitcode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// waitfor FILE waits until a background command has made the file.
+// waitfor FILE waits until a background command has created the file.
 func waitfor(ts *testscript.TestScript, neg bool, args []string) {
 	path := ts.MkAbs(args[0])
 	for range 1000 {
@@ -109,7 +112,7 @@ func waitfor(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s: waited in vain", path)
 }
 
-// mode OCTAL FILE asserts a file's permission bits.
+// mode OCTAL FILE checks a file's permission bits.
 func mode(ts *testscript.TestScript, neg bool, args []string) {
 	st, err := os.Stat(ts.MkAbs(args[1]))
 	ts.Check(err)
@@ -118,26 +121,25 @@ func mode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// endlater NAME ends an interface in the background when the script has ended,
-// also when it failed half way.
+// endlater NAME ends a background interface when the script has ended, even if the script failed.
 func endlater(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() {
-		// An error means that it is not running any more, as it should be.
+		// An error means that the interface no longer runs, as intended.
 		_ = ts.Exec("srdtun", "down", args[0])
 	})
 }
 
-// still is a handler with a fixed state.
+// still is a handler with a fixed status.
 type still struct {
 	status control.Status
 	down   func()
 }
 
-// Show adds the part that is asked for to the file NAME.asked.
+// Show appends the requested part to the file NAME.asked.
 func (s still) Show(part control.Part) (control.Status, iter.Seq[control.Peer]) {
 	f, err := os.OpenFile(s.status.Interface+".asked", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err == nil { // else it runs where it may not write, and no script looks
-		fmt.Fprintf(f, "brief=%v peer=%s\n", part.Brief || part.Reached, part.Peer) // both are bounded
+	if err == nil { // on an error it runs where it may not write, and no script reads the file
+		fmt.Fprintf(f, "brief=%v peer=%s\n", part.Brief || part.Reached, part.Peer) // both request a bounded part
 		f.Close()
 	}
 	return s.status, slices.Values(s.status.Peers)
@@ -145,7 +147,7 @@ func (s still) Show(part control.Part) (control.Status, iter.Seq[control.Peer]) 
 
 func (s still) Config() string { return "[interface]\nname = \"" + s.status.Interface + "\"\n" }
 
-// Change records the request. It knows one key.
+// Change records the request. It accepts one key only.
 func (s still) Change(c control.Change) (control.Changed, error) {
 	text := c.How + "\n" + c.Config
 	for _, v := range c.Settings {
@@ -183,7 +185,7 @@ func silent() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	var held []net.Conn // never collected, and so never closed
+	var held []net.Conn // so that the garbage collector does not close them
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -230,7 +232,8 @@ func (still) Events(after uint64) control.Happened {
 	return control.Happened{Run: "1", Last: 2, Events: all[min(after, 2):]}
 }
 
-// sample is a state of an interface with two peers, the second never heard of.
+// sample returns the status of an interface with two peers. The second peer has never sent a
+// packet.
 func sample(name string) control.Status {
 	return control.Status{
 		Interface: name, PublicKey: "HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=", ListenPort: 51820, MTU: 1500,

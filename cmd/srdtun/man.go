@@ -14,8 +14,9 @@ import (
 	"github.com/srdtun/srdtun/internal/manpage"
 )
 
-// manCommand writes the manual pages from the texts of --help and init. Packagers run the command
-// man. Cobra's own generator needs a Markdown module, and would add four modules to the daemon.
+// manCommand returns the command man, which packagers run. It writes the manual pages from the
+// texts of --help and init. Cobra's own generator is not used, because it needs a Markdown module,
+// and would add four modules to the daemon.
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
@@ -49,7 +50,7 @@ func manCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// page is a manual page in the making.
+// page is a manual page that is being written.
 type page struct{ *manpage.Page }
 
 func newPage(name, section, what string) *page {

@@ -66,10 +66,10 @@ probed with packets of one byte that expire on the way, unless --quick is given.
 	return c
 }
 
-// maxStatus bounds the size of a status in bytes; a status of 65,536 paths has some 30 MB.
+// maxStatus bounds the size of a status file in bytes. A status with 65,536 paths has some 30 MB.
 const maxStatus = 64 << 20
 
-// statusOf reads a status from a file, or returns nil without a file.
+// statusOf reads a status from a file. If `file` is "", it returns nil.
 func statusOf(file string) (*control.Status, error) {
 	if file == "" {
 		return nil, nil
@@ -91,7 +91,7 @@ func statusOf(file string) (*control.Status, error) {
 	return st, nil
 }
 
-// peersNamed returns the peers with the name, key or address in `who`.
+// peersNamed returns the peers with the given name, key or address.
 func peersNamed(st *control.Status, who string) []control.Peer {
 	if p := st.Find(who); p != nil {
 		return []control.Peer{*p}
@@ -116,7 +116,7 @@ func runNetcheck(st *control.Status, peers []control.Peer, there *control.Status
 		}
 		theirs := there
 		if theirs != nil && theirs.PublicKey != p.PublicKey {
-			theirs = nil // another peer's status
+			theirs = nil // the status belongs to another peer
 		}
 		v := netcheck.Judge(st, p, ways, theirs, deviceMTUs())
 		writeFindings(os.Stdout, v)
@@ -128,11 +128,11 @@ func runNetcheck(st *control.Status, peers []control.Peer, there *control.Status
 	return nil
 }
 
-// deviceMTUs returns the MTUs of this host's devices by their addresses. The daemon may run in another
-// network namespace, whose devices are not seen.
+// deviceMTUs returns the MTUs of this host's devices by their addresses. If the daemon runs in
+// another network namespace, the command does not see its devices.
 func deviceMTUs() netcheck.Devices {
 	all := map[netip.Addr]int{}
-	devices, _ := net.Interfaces() // an error means that nothing is seen
+	devices, _ := net.Interfaces() // on an error the list is empty
 	for _, d := range devices {
 		addresses, _ := d.Addrs()
 		for _, a := range addresses {

@@ -9,8 +9,8 @@ import (
 // nobodyID is the user and group of nobody on Linux.
 const nobodyID = 65534
 
-// nobody runs srdtun with the given arguments in this process, after it has given up
-// its privileges. Another user may be unable to reach the program file.
+// nobody runs srdtun with the given arguments in this process, after it has given up its
+// privileges. It does not execute the program file, which another user may be unable to reach.
 func nobody() {
 	beNobody()
 	os.Exit(run(os.Args[1:]))

@@ -37,7 +37,7 @@ func unit(t *testing.T) map[string][]string {
 	return v
 }
 
-// The program follows the service file's settings for starts and reloads.
+// The program behaves as the settings of the service file for starts and reloads require.
 func TestServiceFileFitsTheProgram(t *testing.T) {
 	u := unit(t)
 	start, reload := u["ExecStart"], u["ExecReload"]
@@ -46,8 +46,8 @@ func TestServiceFileFitsTheProgram(t *testing.T) {
 	}
 	switch kind := u["Type"]; {
 	case slices.Equal(kind, []string{"notify"}):
-		// systemctl reload runs the command, which ends when the change is in force. It reads
-		// the file as root: the daemon has a copy as of its start.
+		// `systemctl reload` runs this command, which ends when the change is in force. The command
+		// reads the file as root, because the daemon has only a copy from its start.
 		if want := []string{"+/usr/bin/srdtun reload %i"}; !slices.Equal(reload, want) {
 			t.Errorf("ExecReload=%q, want %q", reload, want)
 		}
@@ -58,7 +58,7 @@ func TestServiceFileFitsTheProgram(t *testing.T) {
 	default:
 		t.Errorf("Type=%q, and the daemon tells when it is ready", kind)
 	}
-	// The started process itself sends the notifications, not a child.
+	// The process that systemd started sends the notifications itself; no child does.
 	if a := u["NotifyAccess"]; !slices.Equal(a, []string{"main"}) {
 		t.Errorf("NotifyAccess=%q", a)
 	}
@@ -70,7 +70,7 @@ func TestServiceFileFitsTheProgram(t *testing.T) {
 	}
 }
 
-// notified is a fake of the service manager's socket.
+// notified is a socket that stands in for the service manager's.
 type notified struct {
 	t *testing.T
 	c *net.UnixConn
@@ -99,7 +99,7 @@ func (n notified) next() string {
 	return string(b[:k])
 }
 
-// monotonic is the clock that systemd compares with, in microseconds.
+// monotonic returns the time of the clock that systemd uses for comparison, in microseconds.
 func monotonic(t *testing.T) int64 {
 	t.Helper()
 	var now unix.Timespec
@@ -107,9 +107,9 @@ func monotonic(t *testing.T) int64 {
 	return now.Nano() / 1000
 }
 
-// The daemon notifies the service manager (sd_notify(3)) once servers can bind its
-// addresses and its commands have run. It does so before and after each reload, even a
-// refused one, and at the end.
+// The daemon notifies the service manager (sd_notify(3)) when servers can bind its addresses and
+// its commands have run. It also does so before and after each reload, even a refused one, and at
+// its end.
 func TestServiceManagerIsTold(t *testing.T) {
 	space := netspace.New(t)
 	dir := t.TempDir()
@@ -129,7 +129,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 	c.Args = []string{"srdtun", "up", file}
 	c.Env = append(os.Environ(), "NOTIFY_SOCKET="+socket, rundir.Env+"="+filepath.Join(dir, "run"))
 	c.Stdout, c.Stderr = &said, &said
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // SIGHUP is a wish to reload only without a terminal
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // with a terminal SIGHUP requests no reload
 	space.Must(t, c.Start)
 	ended := false
 	t.Cleanup(func() {

@@ -25,7 +25,7 @@ type pingFlags struct {
 	json     bool
 }
 
-// The constants bound the options of ping. The daemon sends pings to a peer at most every 200 ms.
+// These constants bound the options of ping. The daemon sends pings to a peer at most every 200 ms.
 const (
 	pingCountMost     = 1_000_000
 	pingIntervalLeast = 200 * time.Millisecond
@@ -136,7 +136,8 @@ func whichPeer(args []string) (at rundir.Place, peer string, err error) {
 	return at, "", vetted{usagef("%s and %s have a peer %q; say which: srdtun ping NAME PEER", have[0], have[1], peer)}
 }
 
-// completePeer completes the names of peers, of one interface or of all interfaces.
+// completePeer completes the names of peers. If the arguments name an interface, it completes only
+// the names of its peers.
 func completePeer(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var list []running
 	if len(args) == 0 {

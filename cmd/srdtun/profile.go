@@ -15,15 +15,15 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// profileTimeout bounds the time in which a client of the profiler sends its request.
+// profileTimeout bounds the time in which a client of the profiler must send its request.
 const profileTimeout = 10 * time.Second
 
-// The profile of locks records one of mutexSamples waits on average. Recording one wait for a
-// lock costs some microseconds.
+// The mutex profile records on average one of mutexSamples waits for a lock, because recording a
+// wait costs some microseconds.
 const mutexSamples = 10
 
 // startProfiles serves net/http/pprof on a Unix socket, and records a CPU profile to a file. An
-// empty path turns the socket or the profile off. The returned function stop() ends both.
+// empty path turns the socket or the profile off. The returned function stop() ends both of them.
 func startProfiles(socket, cpu string) (stop func() error, err error) {
 	var stops []func() error
 	stop = func() error {
@@ -83,7 +83,7 @@ func servePprof(socket string) (stop func() error, err error) {
 	return func() error {
 		err := l.Remove()
 		if errors.Is(err, fs.ErrPermission) {
-			err = nil // the right was given up; the next start replaces the socket
+			err = nil // this process has given up the right to remove it; the next start replaces the socket
 		}
 		return errors.Join(s.Close(), err)
 	}, nil

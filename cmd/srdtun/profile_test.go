@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A killed process leaves its socket, which must not stop the next start. A live
-// process's socket must.
+// The socket of a killed process must not prevent the next start. The socket of a running process
+// must prevent it.
 func TestStaleProfileSocketIsReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pprof")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})

@@ -36,8 +36,8 @@ files that are left out. If root cannot read the file, the daemon reads it.`,
 }
 
 func reload(arg string) error {
-	// The credential of a service is a copy of the old file, so the command reload reads the file
-	// itself.
+	// The credential of a service is a copy of the file from the service's start, so the command
+	// reload reads the file itself.
 	file, _, err := findFile(arg)
 	if err != nil {
 		return err
@@ -63,9 +63,9 @@ func reload(arg string) error {
 	})
 }
 
-// placeFor returns the control socket of the daemon for a file. placeFor prefers the daemon
-// started from the file to the daemon of the file's or the argument's device. The argument c is
-// the file's configuration, or nil if the file is faulty.
+// placeFor returns the control socket of the daemon for a file. This is the daemon that was started
+// from the file. If there is none, it is the daemon of the device that the file or the argument
+// names. The argument c is the file's configuration, or nil if the file is faulty.
 func placeFor(c *config.Config, file, arg string) (at rundir.Place, runs bool, err error) {
 	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {
 		return at, runs, err
@@ -95,8 +95,8 @@ func printed(at rundir.Place, done control.Changed, err error) error {
 	return nil
 }
 
-// printChanges prints the differences and the daemon's warnings. printChanges also looks up new
-// host names, because that takes too long for the daemon.
+// printChanges prints the differences and the daemon's warnings. It also looks up new host names,
+// because the lookups would delay the daemon's reply.
 func printChanges(at rundir.Place, done control.Changed) {
 	if len(done.Differences) == 0 {
 		fmt.Println("nothing has changed")
@@ -161,7 +161,7 @@ func restartingCommand() *cobra.Command {
 					return errors.Join(err, c.Close())
 				}
 			}
-			return nil // the daemon has ended already
+			return nil // the daemon has already ended
 		},
 	}
 }

@@ -64,15 +64,16 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 4 degraded (show --check),
 	return root
 }
 
-// knownCommand returns an error for an unknown command, with the most similar commands.
+// knownCommand returns an error for an unknown command. The error suggests the most similar
+// commands.
 func knownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	root.SuggestionsMinimumDistance = 2
 	near := slices.DeleteFunc(root.SuggestionsFor(args[0]), func(name string) bool {
-		// Two edits turn any short word into any other short word. A short word therefore gets no
-		// suggestion such as "up" for "ls".
+		// Two edits turn any short word into any other short word. So for a short word, such as
+		// "ls", there is no suggestion such as "up".
 		short := len(name) <= root.SuggestionsMinimumDistance || len(args[0]) <= root.SuggestionsMinimumDistance+1
 		return short && !strings.HasPrefix(args[0], name[:1]) && !sameLetters(args[0], name)
 	})
@@ -94,7 +95,7 @@ func sameLetters(a, b string) bool {
 func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
-		text, _, _ := strings.Cut(err.Error(), ": strconv.") // the rest is a message of Go's own library
+		text, _, _ := strings.Cut(err.Error(), ": strconv.") // the rest is the text of an error of Go's library
 		return &usageError{errors.New(text)}
 	}
 	var names []string

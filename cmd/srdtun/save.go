@@ -108,7 +108,7 @@ func ownDirectory(dir string) error {
 	return nil
 }
 
-// othersWrite has the write bits of group and others.
+// othersWrite has the write permissions of group and others.
 const othersWrite = 0o022
 
 // replacement is a temporary file that replaces a file with the same owner and mode.

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/config"
 )
 
-// TestSaveLeavesTheOwnersFiles: root replaces no file in a directory where another user may put
-// a link to any other file in its place meanwhile.
+// Root replaces no file in a directory that another user may write to. That user could replace the
+// file by a link to any other file at the same time.
 func TestSaveLeavesTheOwnersFiles(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Fatal("who owns a directory is given by root")

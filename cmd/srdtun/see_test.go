@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Flows implements control.Handler.
+// Flows implements control.Seer.
 func (s still) Flows(_ context.Context, d time.Duration) (control.Flows, error) {
 	return control.Flows{
 		Interface: s.status.Interface, OverUs: d.Microseconds(), OtherTxBytes: 1000, OtherRxBytes: 2000, ReplacedFlows: 3,
@@ -21,7 +21,7 @@ func (s still) Flows(_ context.Context, d time.Duration) (control.Flows, error) 
 	}, nil
 }
 
-// Ping implements control.Handler: the second path never answers.
+// Ping implements control.Seer. The second path never answers.
 func (s still) Ping(_ context.Context, peer string, every bool) (control.Pings, error) {
 	p := s.status.Find(peer)
 	if p == nil || p.Name != "hub" {

@@ -43,7 +43,7 @@ Policies: ` + strings.Join(config.Policies, ", ") + ".",
 	return c
 }
 
-// maxSettings bounds the settings of one command line.
+// maxSettings bounds the number of settings on one command line.
 const maxSettings = 256
 
 func set(arg string, settings []string, save bool) error {
@@ -69,7 +69,7 @@ func request(wanted []config.Setting, save bool) control.Change {
 	return what
 }
 
-// parseSettings parses settings, and checks what needs no daemon.
+// parseSettings parses settings, and makes the checks for which no daemon is needed.
 func parseSettings(args []string) (v []config.Setting, err error) {
 	for _, s := range args {
 		one, ok := splitSetting(s)
@@ -84,7 +84,7 @@ func parseSettings(args []string) (v []config.Setting, err error) {
 	return v, nil
 }
 
-// hint tells the user how to complete a word without a value.
+// hint returns a text that tells the user how to complete a word that has no value.
 func hint(word string) string {
 	if config.IsKey(word) {
 		return "type " + keytext.Hide(word, nil) + "=VALUE, without blanks"
@@ -100,8 +100,8 @@ func hint(word string) string {
 	return "type for instance " + keyPolicy + "=" + config.DefaultPolicy + ", without blanks"
 }
 
-// splitSetting splits a setting at the equals sign after the key. Public keys and secrets end
-// with an equals sign too, and a setting may contain them.
+// splitSetting splits a setting at the equals sign after the key. A setting may also contain public
+// keys and secrets, which end with an equals sign.
 func splitSetting(s string) (config.Setting, bool) {
 	first := strings.IndexByte(s, '=')
 	if first <= 0 {
@@ -112,7 +112,7 @@ func splitSetting(s string) (config.Setting, bool) {
 			return config.Setting{Key: s[:i], Value: s[i+1:]}, true
 		}
 	}
-	// The daemon reports a faulty setting.
+	// If the setting is faulty in another way, the daemon reports that.
 	for strings.HasPrefix(s[first:], "=.") && strings.Contains(s[first+1:], "=") { // the padding of a public key
 		first += 1 + strings.IndexByte(s[first+1:], '=')
 	}
@@ -151,7 +151,7 @@ func completeSet(c *cobra.Command, args []string, typed string) ([]string, cobra
 	return v, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// title returns the name of a peer as keys spell it.
+// title returns the name of a peer as it is written in a setting's key.
 func title(p control.Peer) string {
 	if p.Name != "" {
 		return p.Name

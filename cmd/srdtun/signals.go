@@ -12,14 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalGrace is the time after a signal in which further signals count as repetitions. For
-// instance, timeout(1) signals its child and then the process group of the child. A tear-down
-// takes some milliseconds, so the grace time covers it.
+// signalGrace is the time after a signal in which further signals are ignored as duplicates. For
+// instance, timeout(1) signals its child and then the process group of the child. A tear-down takes
+// some milliseconds, so the grace time covers it.
 const signalGrace = time.Second
 
 // untilSignal returns a context that ends with the first of the signals SIGINT, SIGTERM and those
 // in `more`. Later signals within the grace time have no effect, because an interrupted tear-down
-// leaves routes and rules behind. After the grace time, the next signal ends the process at once.
+// leaves routes and rules behind. After the grace time, the next signal ends the process
+// immediately.
 func untilSignal(grace time.Duration, more ...os.Signal) (ctx context.Context, stop context.CancelFunc) {
 	ctx, stop = context.WithCancel(context.Background())
 	asked := make(chan os.Signal, 1)
@@ -29,8 +30,8 @@ func untilSignal(grace time.Duration, more ...os.Signal) (ctx context.Context, s
 		select {
 		case <-asked:
 			stop()
-			// The goroutine waits for the whole grace time, so that no signal interrupts the end
-			// of the process.
+			// The goroutine waits for the whole grace time even if the process is about to end, so
+			// that no signal interrupts its end.
 			time.Sleep(grace)
 		case <-ctx.Done():
 		}
@@ -38,9 +39,9 @@ func untilSignal(grace time.Duration, more ...os.Signal) (ctx context.Context, s
 	return ctx, stop
 }
 
-// onTerminal reports whether this process has a controlling terminal. With a controlling
-// terminal, SIGHUP means that the terminal is gone, and ends the process. Without a controlling
-// terminal, SIGHUP makes the daemon read its file again.
+// onTerminal reports whether this process has a controlling terminal. If it has one, SIGHUP means
+// that the terminal is gone, and ends the process. Otherwise SIGHUP makes the daemon read its file
+// again.
 func onTerminal() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -51,8 +52,7 @@ func onTerminal() bool {
 }
 
 // hangups returns a channel of requests to reload the file, and a function to call after each
-// reload. The channel and the function also notify systemd of the reload (sd_notify(3),
-// RELOADING=1).
+// reload. systemd is notified before and after the reload (sd_notify(3), RELOADING=1).
 func hangups() (again <-chan os.Signal, done func(error)) {
 	in, out := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(in, syscall.SIGHUP)

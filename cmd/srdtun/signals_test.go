@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// stubborn GRACE is a process whose tear-down never ends. It says so, and then answers
-// each line on standard input.
+// stubborn GRACE is a process whose tear-down never ends. It prints that the tear-down has begun,
+// and then replies to each line on standard input.
 func stubborn() {
 	grace, err := time.ParseDuration(os.Args[1])
 	if err != nil {
@@ -49,7 +49,7 @@ func startStubborn(t *testing.T, grace time.Duration) (c *exec.Cmd, in io.Writer
 	}
 }
 
-// timeout(1) signals its child and then the group, which reaches the child again.
+// timeout(1) signals its child and then the process group, so the child gets the signal twice.
 func TestRepeatedSignalDoesNotEndTearDown(t *testing.T) {
 	c, in, want := startStubborn(t, time.Hour)
 	want("up")

@@ -26,8 +26,9 @@ const (
 
 	suffix = ".toml"
 
-	// foreignSuffix is the extension of wg-quick(8) files. The parser gives advice about a
-	// wg-quick file, and "unknown interface" would be misleading.
+	// foreignSuffix is the extension of wg-quick(8) files. An argument with it counts as a file,
+	// because the parser then gives advice about wg-quick files. The error "unknown interface"
+	// would be misleading.
 	foreignSuffix = ".conf"
 )
 
@@ -43,8 +44,9 @@ func isFile(arg string) bool {
 	return strings.Contains(arg, "/") || strings.HasSuffix(arg, suffix) || strings.HasSuffix(arg, foreignSuffix)
 }
 
-// configFile returns the file from which NAME|FILE starts, and the path to read it from. The user
-// of a service cannot read the file, so the service reads a copy, the credential NAME.toml.
+// configFile returns the configuration file for NAME|FILE, and the path from which it must be read.
+// The user of a service cannot read the file, so the service reads a copy, the credential
+// NAME.toml.
 func configFile(arg string) (file, from string, err error) {
 	if isFile(arg) {
 		return arg, arg, nil
@@ -62,8 +64,8 @@ func configFile(arg string) (file, from string, err error) {
 	return file, file, nil
 }
 
-// findFile returns the file of NAME|FILE, as configFile does, for commands that start nothing. If
-// the configuration directory has no file for a NAME, findFile returns the file of the running
+// findFile is like configFile, but for commands that do not start an interface. If the
+// configuration directory has no file for a NAME, findFile returns the file of the running
 // interface NAME.
 func findFile(arg string) (file, from string, err error) {
 	if file, from, err = configFile(arg); err != nil || isFile(arg) {
@@ -80,7 +82,8 @@ func findFile(arg string) (file, from string, err error) {
 	case !runs:
 		return file, from, nil
 	case at.Service != "":
-		// A service can claim to run from any file. Its name tells the right one.
+		// A service can claim to run from any file, so the file is derived from the name of the
+		// service.
 		file = filepath.Join(configDir(), at.Service+suffix)
 		return file, file, nil
 	}
@@ -90,7 +93,7 @@ func findFile(arg string) (file, from string, err error) {
 	return file, from, nil
 }
 
-// load reads and checks the configuration from which NAME|FILE starts.
+// load reads and checks the configuration for NAME|FILE (see configFile).
 func load(arg string) (*config.Config, error) { return loadFrom(configFile(arg)) }
 
 // loadFound reads and checks the configuration in the file that findFile finds.
@@ -106,9 +109,9 @@ func loadFrom(file, from string, err error) (*config.Config, error) {
 	return config.LoadCopy(file, from)
 }
 
-// missing is the content of a service's credential if the file does not exist (SetCredential= in
-// the unit). The content lets the daemon's error name the missing file, unlike systemd's own
-// message.
+// missing is the content of a service's credential if the configuration file does not exist
+// (SetCredential= in the unit). So the daemon starts, and its error names the missing file.
+// systemd's own message would not.
 const missing = "#missing"
 
 func isMissing(credential string) bool {

@@ -14,18 +14,18 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// A NAME is the name of a file or of a device: hub.toml may name its device wg9, and then hub and
-// wg9 both name the interface. The command up looks for a file of this name first.
+// A NAME is the name of a file or of a device. For instance, if hub.toml has a device named wg9,
+// the interface can be called hub or wg9. The command up first looks for a file with this name.
 //
-// Other commands first look for daemons that root has named: a daemon that root started for the
-// device NAME or from NAME.toml, and the service srdtun@NAME. If two such daemons run, the
-// commands refuse the NAME.
+// Other commands first look for daemons whose names come from root. These are a daemon that root
+// started for the device NAME or from NAME.toml, and the service srdtun@NAME. If two such daemons
+// run, the commands refuse the NAME.
 //
-// Without such a daemon, the commands look for another service with a device NAME. A service can
-// claim any device name, so the service's file must have the name too. If two services have a
-// device NAME, the commands choose neither.
+// If there is no such daemon, the commands look for another service with a device NAME. A service
+// can claim any device name, so the service's file must also contain the name. If two services have
+// a device NAME, the commands choose neither.
 
-// fileNamed returns the configuration file that a NAME means.
+// fileNamed returns the configuration file that a NAME denotes.
 func fileNamed(name string) string {
 	file := filepath.Join(configDir(), name+suffix)
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +39,7 @@ func fileNamed(name string) string {
 	for _, f := range files {
 		if c, err := config.Load(f); err == nil && c.Interface.Name == name {
 			if found != file {
-				return file // two of them: neither is chosen
+				return file // there are two such files, so neither is chosen
 			}
 			found = f
 		}
@@ -80,7 +80,8 @@ func placeNamed(name string) (at rundir.Place, runs bool, err error) {
 	c, unknown := config.Load(file)
 	direct := rundir.Place{Device: name}
 	if unknown == nil && c.Interface.Name == name {
-		// Usually, file and device have the same name.
+		// The file and the device usually have the same name, which this code finds without
+		// searching.
 		at, runs, err = only(name, append([]rundir.Place{direct}, placesOfService(name)...))
 	} else {
 		at, runs, err = only(name, compact(append([]rundir.Place{direct}, placesFrom(file)...)))
@@ -97,13 +98,14 @@ func placeNamed(name string) (at rundir.Place, runs bool, err error) {
 		return claimed, runs, err
 	}
 	if at.Device == "" {
-		at = direct // a user who may not read the file must give the device's name
+		at = direct // a user who may not read the file must use the device's name
 	}
 	return at, false, nil
 }
 
 // placeOfFile returns the control socket for a file, and whether a daemon listens there. Running
-// daemons come first, because the file may have changed since their start.
+// daemons have precedence over the file's content, because the file may have changed since their
+// start.
 func placeOfFile(file string) (at rundir.Place, runs bool, err error) {
 	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {
 		return at, runs, err
@@ -128,9 +130,9 @@ func placeOfDevice(name string) (at rundir.Place, runs bool, err error) {
 }
 
 // placesFrom returns the control sockets of daemons that may have been started from a file. A
-// daemon started by hand reports its file, and has its socket in root's directory. placesFrom
-// requests only the brief status, because the command may be for another daemon. The service of
-// the file is another candidate.
+// daemon started by hand reports its file, and has its socket in root's directory. To compare the
+// file, placesFrom requests only the brief status, because the command may be for another daemon.
+// The service named after the file is a further candidate.
 func placesFrom(file string) (found []rundir.Place) {
 	whole, err := filepath.Abs(file)
 	if err != nil {
@@ -181,7 +183,7 @@ func claimedPlace(device string) (at rundir.Place, runs bool, err error) {
 		switch err := hasDevice(p); {
 		case err == nil:
 			known = append(known, p)
-		case errors.Is(err, fs.ErrPermission): // only root can tell
+		case errors.Is(err, fs.ErrPermission): // only root can read the file
 			unknown = append(unknown, p)
 		default:
 			refused = err

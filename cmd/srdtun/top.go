@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// topEvery is the interval at which the command top polls the daemon. A user of top sees
-	// the death of a path within a second.
+	// topEvery is the interval at which the command top polls the daemon. With this interval a user
+	// sees the failure of a path within a second.
 	topEvery = 250 * time.Millisecond
-	// topShare limits the load on the daemon, because a status of a thousand peers takes time.
-	// After an answer, the command top waits at least topShare times as long as the answer
+	// topShare limits the load on the daemon, because collecting a status of a thousand peers takes
+	// time. After a reply, the command top waits at least topShare times the time that the reply
 	// took.
 	topShare = 10
-	// batchEvery is the interval of printed screens without a terminal.
+	// batchEvery is the interval at which screens are printed if there is no terminal.
 	batchEvery = time.Second
 	// batchWidth and batchHeight are the size of printed screens, in characters.
 	batchWidth  = 80
@@ -98,7 +98,7 @@ type topModel struct {
 	width, height int
 }
 
-// answer is the daemon's answer to a request, with the time that it took.
+// answer is the daemon's reply to a request, with the time that it took.
 type answer struct {
 	status *control.Status
 	err    error
@@ -168,7 +168,7 @@ func (m *topModel) View() tea.View {
 }
 
 // batch prints the given number of screens; with 0 it prints until interrupted. Like the live
-// screen, batch continues when the daemon does not answer.
+// screen, batch continues if the daemon does not reply.
 func (m *topModel) batch(frames int) error {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
 	defer stop()

@@ -18,7 +18,8 @@ func topOf(st control.Status) *topModel {
 	return m
 }
 
-// Keys act as the last line says. An unknown key does no harm.
+// The keys of the keyboard have the effects that the last line describes. An unknown key has no
+// effect.
 func TestTopKeys(t *testing.T) {
 	m := topOf(sample("srd0"))
 	m.Update(tea.KeyPressMsg{Code: tea.KeyTab})
@@ -46,8 +47,8 @@ func TestTopKeys(t *testing.T) {
 	}
 }
 
-// The screen says that the daemon has ended, and its last state stays. The terminal's size
-// counts.
+// When the daemon has ended, the screen says so and keeps the last status. The screen fits the
+// terminal's size.
 func TestTopOfAnEndedDaemon(t *testing.T) {
 	m := topOf(sample("srd0"))
 	m.Update(tea.WindowSizeMsg{Width: 60, Height: 12})

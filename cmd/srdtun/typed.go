@@ -8,22 +8,22 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// vetted is an error about a command-line peer that the running daemon has. A key that names a
-// known peer is public, so the error may show it.
+// vetted is an error about a peer on the command line that the running daemon knows. The key of a
+// known peer is public, so the error may contain it.
 type vetted struct{ error }
 
 func (e vetted) Unwrap() error { return e.error }
 
-// leastTyped is the minimum length, in characters, of a hidden part of a key. A message may
-// contain only a part of a word of the command line.
+// leastTyped is the minimum length, in characters, of a part of a key that is hidden. Parts must be
+// hidden because a message may contain only a part of a word on the command line.
 const leastTyped = 8
 
-// mostTyped bounds the length of hidden parts in characters, and so the work on a long word.
+// mostTyped bounds the length of hidden parts in characters, and so the time for a long word.
 const mostTyped = 256
 
-// withoutTyped returns an error as one line, without the keys of the command line, because one
-// may be a mistyped secret. withoutTyped keeps an error of the daemon, because the daemon hides
-// secret keys itself.
+// withoutTyped returns an error as one line, without the keys on the command line, because one of
+// them may be a misplaced secret. It does not change an error from the daemon, because the daemon
+// itself hides secret keys.
 func withoutTyped(err error, args []string) string {
 	text := oneLine(err)
 	var daemon *control.Refusal
@@ -44,7 +44,8 @@ func withoutTyped(err error, args []string) string {
 	return text
 }
 
-// keysIn returns the keys in `words`, including keys in groups of characters, and the groups.
+// keysIn returns the keys in `words`. It also finds a key that is divided into groups of
+// characters, and returns the groups too.
 func keysIn(words []string) (keys []string) {
 	for _, w := range words {
 		shown := keytext.Hide(w, nil)

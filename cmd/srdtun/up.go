@@ -23,14 +23,14 @@ import (
 type upFlags struct {
 	detach  bool
 	readyFD int
-	log     string // format
+	log     string // format of the log
 	logFile string
 	verbose bool
 	pprof   string
 	cpu     string
 
-	// The channel has requests to reload the file, and the function is called after each reload;
-	// nil means no requests.
+	// The channel carries requests to reload the file, and the function is called after each
+	// reload. If they are nil, there are no such requests.
 	again  <-chan os.Signal
 	reread func(error)
 }
@@ -150,7 +150,7 @@ func serve(ctx context.Context, o daemon.Options, r *reporter) error {
 	return daemon.Run(ctx, o)
 }
 
-// startHooks starts the process that runs hook commands. startHooks does nothing without hook
+// startHooks starts the process that runs hook commands. It does nothing if there are no hook
 // commands, or if this process has no capabilities to give up.
 func startHooks(c *config.Config) (*hooks.Runner, error) {
 	commands := daemon.Commands(c)
@@ -160,7 +160,7 @@ func startHooks(c *config.Config) (*hooks.Runner, error) {
 	return hooks.Start([]string{"run-commands"}, commands, daemon.Environment(c), rundir.Dir())
 }
 
-// hooksCommand is the process that runs hook commands.
+// hooksCommand returns the hidden command of the process that runs hook commands.
 func hooksCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "run-commands",
@@ -182,8 +182,8 @@ func received(log *slog.Logger) *handover.Bundle {
 	return b
 }
 
-// confine gives up all capabilities except CAP_NET_ADMIN. All sockets, even on ports below 1024,
-// are bound before confine() runs.
+// confine gives up all capabilities except CAP_NET_ADMIN. The daemon binds all sockets, even on
+// ports below 1024, before it calls confine().
 func confine() error { return privilege.Drop(rundir.Dir(), unix.CAP_NET_ADMIN) }
 
 // notify sends a state to systemd if systemd started this process (sd_notify(3)). Without

@@ -49,7 +49,7 @@ func wait(arg, peer string, timeout time.Duration) error {
 	}
 }
 
-// sessionNow calls hasSession for the interface that now has the argument's name.
+// sessionNow calls hasSession for the interface that the argument denotes at this moment.
 func sessionNow(arg, peer string) error {
 	r, err := askOne(arg, control.Part{Brief: peer == "", Peer: peer})
 	if err != nil {
@@ -58,8 +58,8 @@ func sessionNow(arg, peer string) error {
 	return hasSession(r.Status, peer)
 }
 
-// hasSession returns an error if there is no session with a peer. Without a peer, hasSession
-// returns nil.
+// hasSession returns an error if there is no session with the peer. If `peer` is "", it returns
+// nil.
 func hasSession(st *control.Status, peer string) error {
 	if peer == "" {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// patience bounds the time of one step of Chromium. Starting Chromium takes 1 s on an idle
-// machine, and 10 s on a busy one.
+// patience bounds the time of one step of Chromium. The start of Chromium takes 1 s on an idle
+// machine, and 10 s on a busy machine.
 const patience = 40 * time.Second
 
 // Browser is a Chromium process with one page.
@@ -29,7 +29,7 @@ type Browser struct {
 	out     *os.File
 	answers chan answer
 	number  int
-	session string // of the page
+	session string // session ID of the page
 	Faults  []string
 }
 
@@ -55,7 +55,7 @@ func Start(at *fabric.Namespace, dir string, width, height int) (*Browser, error
 		return nil, errors.Join(err, in.Close())
 	}
 	defer theirOut.Close()
-	// Chromium refuses to make a sandbox for root, so it runs without one.
+	// Chromium refuses to create a sandbox for root, so it runs without a sandbox.
 	b := &Browser{in: in, out: out, answers: make(chan answer, 64), cmd: at.Command("chromium", "--headless", "--no-sandbox",
 		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--hide-scrollbars",
 		"--remote-debugging-pipe", "--user-data-dir="+dir, fmt.Sprintf("--window-size=%d,%d", width, height), "about:blank")}
@@ -210,7 +210,7 @@ func (b *Browser) Screenshot() ([]byte, error) {
 func (b *Browser) Close() {
 	_ = b.in.Close()
 	_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL)
-	_ = b.cmd.Wait() // it was killed
+	_ = b.cmd.Wait() // ignores the error of the killed process
 	_, _ = io.Copy(io.Discard, b.out)
 	for range b.answers {
 	}

@@ -1,5 +1,5 @@
 // Package drill disturbs running daemons in ways that happen to hosts and networks. Each drill
-// reports the recovery times beside their bounds. Each drill builds its own network. After the
+// reports the recovery times with their bounds. Each drill builds its own network. After the
 // disturbance, the daemons must carry traffic again.
 package drill
 
@@ -19,8 +19,8 @@ import (
 // Drill is a disturbance of a tunnel, with a name.
 type Drill struct {
 	Name  string
-	Says  string // one line on the drill
-	Quick bool   // takes seconds when it is short
+	Says  string // description of the drill in one line
+	Quick bool   // the short drill takes only seconds
 	run   func(r *run) error
 }
 
@@ -43,8 +43,8 @@ type Row struct {
 
 // Options are settings that apply to all drills.
 type Options struct {
-	Bin   string // the srdtun to hurt
-	Short bool   // where time makes no other case: seconds, not minutes
+	Bin   string // path of the srdtun binary to test
+	Short bool   // seconds instead of minutes, where the time makes no difference
 	Log   io.Writer
 }
 
@@ -75,7 +75,7 @@ type run struct {
 	undo  []func() error
 }
 
-// later registers a function for the end of the drill; the functions run in reverse order.
+// later registers a function for the end of the drill. The functions run in reverse order.
 func (r *run) later(f func() error) { r.undo = append(r.undo, f) }
 
 func (r *run) end() (err error) {
@@ -111,7 +111,7 @@ func (r *run) is(what, want, got string) {
 	r.rows = append(r.rows, Row{r.drill, what, want, got, got != want})
 }
 
-// pick returns the first duration for a short drill, and the second for a whole one.
+// pick returns the first duration for a short drill, and the second duration for a full drill.
 func (r *run) pick(short, whole time.Duration) time.Duration {
 	if r.Short {
 		return short

@@ -32,7 +32,7 @@ func descriptors(r *run) error {
 			return err
 		}
 	}
-	_, _ = p.B.Show() // may fail, and must do no harm
+	_, _ = p.B.Show() // the command may fail, but must not harm the daemon
 	// Because of the new address, the daemon looks up a route, which needs a descriptor.
 	if _, err := d.B.Run("ip", "addr", "add", "10.1.1.99/24", "dev", "eth0"); err != nil {
 		return err

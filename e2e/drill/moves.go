@@ -112,7 +112,7 @@ func move(r *run) error {
 	return nil
 }
 
-// dead drops all packets on all paths.
+// dead makes the network drop all packets on all paths.
 func dead(r *run) error {
 	f, err := r.fabric(fabric.Spec{})
 	if err != nil {

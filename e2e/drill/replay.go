@@ -8,7 +8,7 @@ import (
 )
 
 // replay records all packets of a session, including handshakes. Afterwards, the drill sends the
-// recorded packets again and again while the session continues.
+// recorded packets repeatedly while the session continues.
 func replay(r *run) error {
 	d, err := r.direct()
 	if err != nil {

@@ -15,7 +15,7 @@ const exitInterrupted = 128 + int(syscall.SIGINT)
 // Command runs the work of a program that builds fabrics, after the program has parsed its flags.
 // If work fails, Command prints the program's name and the error, and exits with 1. On a signal
 // that ends the program, Command prints that the program was interrupted, and the text note, and
-// exits with 130 at once. The guard then removes the network.
+// exits immediately with 130. The guard then removes the network.
 func Command(name, note string, work func() error) {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()

@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// commandEnv makes the test program a command whose work is the name in it.
+// commandEnv is the environment variable that makes the test program act as a command. Its value is
+// the name of the command's work.
 const commandEnv = "SRDTUN_FABRIC_COMMAND"
 
-// play is that command. It does not return. Like bench, it needs an argument.
+// play acts as the command, and does not return. Like bench, the command needs an argument.
 func play() {
 	if len(os.Args) < 2 {
 		os.Exit(2)
@@ -62,7 +63,7 @@ func TestCommandEnds(t *testing.T) {
 	}
 }
 
-// A command that a signal ends leaves no file, no namespace and no process.
+// A command that is ended by a signal must leave no file, no namespace and no process.
 func TestCommandIsInterrupted(t *testing.T) {
 	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
 		c := command("on")

@@ -14,7 +14,7 @@ const maxLinks = 16
 
 // DirectSpec describes the cables between two hosts.
 type DirectSpec struct {
-	Links int // veth pairs, each with a network of its own; 0 means 1
+	Links int // veth pairs, each with a separate IP network; 0 means 1
 	// With WireLike, packets of MTU size cross the cables, as with real network cards. Otherwise,
 	// a veth carries whole super-frames of 64 KB.
 	WireLike bool

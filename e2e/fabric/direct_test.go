@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDirect sends over each cable, and looks which of the two ends segment.
+// TestDirect sends over each cable, and checks which of the two ends segment packets.
 func TestDirect(t *testing.T) {
 	for _, wireLike := range []bool{false, true} {
 		d, err := NewDirect(DirectSpec{Links: 4, WireLike: wireLike})
@@ -35,7 +35,7 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// TestDirectSwitch sends through the switch, and sees the packets at its ports.
+// TestDirectSwitch sends through the switch, and counts the packets at the switch's ports.
 func TestDirectSwitch(t *testing.T) {
 	d, err := NewDirect(DirectSpec{WireLike: true, Switch: true})
 	must(t, err)

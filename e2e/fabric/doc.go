@@ -8,10 +8,10 @@
 // the 5-tuple (L4 ECMP, as in RFC 2992), for IPv4 and IPv6. In three respects, the fabric behaves
 // like real switches and unlike plain veths.
 //
-// First, the leaves remove the sender's socket hash from incoming packets (hash.go). A veth
-// carries the socket hash beside the packet, and Linux prefers it for ECMP. TCP changes the
-// socket hash at every retransmission timeout, so plain TCP would leave a dead path by itself. A
-// real switch never gets the socket hash.
+// First, the leaves remove the sender's socket hash from incoming packets (hash.go). A veth carries
+// the socket hash together with the packet, and Linux prefers it for ECMP. TCP changes the socket
+// hash at every retransmission timeout, so plain TCP would leave a failed path by itself. A real
+// switch never gets the socket hash.
 //
 // Second, hosts send packets of MTU size and join them again on receipt, as with real network
 // cards. A plain veth would carry whole super-frames of 64 KB.

@@ -38,7 +38,7 @@ func build(t *testing.T, spec Spec) *Fabric {
 	return f
 }
 
-// sink counts the datagrams that reach a socket within wait after the last one.
+// sink counts the datagrams at a socket until none has arrived for the time wait.
 func sink(t *testing.T, c net.PacketConn, wait time.Duration) (n, largest int) {
 	t.Helper()
 	buf := make([]byte, 1<<16)
@@ -52,7 +52,7 @@ func sink(t *testing.T, c net.PacketConn, wait time.Duration) (n, largest int) {
 	}
 }
 
-// spray sends rounds datagrams of 100 bytes from each of ports source ports.
+// spray sends `rounds` datagrams of 100 bytes from each of `ports` source ports.
 func spray(t *testing.T, h *Host, from, to netip.Addr, ports, rounds int) {
 	t.Helper()
 	for p := range ports {
@@ -69,7 +69,7 @@ func spray(t *testing.T, h *Host, from, to netip.Addr, ports, rounds int) {
 }
 
 func TestSourcePortsReachEverySpine(t *testing.T) {
-	// Few enough datagrams to wait in the receiver's socket until they are counted.
+	// The number of datagrams is small enough for the receiver's socket buffer.
 	const ports, rounds = 64, 3
 	f := build(t, Spec{HashSeed: 7})
 	for _, c := range []struct{ from, to netip.Addr }{
@@ -87,8 +87,8 @@ func TestSourcePortsReachEverySpine(t *testing.T) {
 		after, err := f.Counters()
 		must(t, err)
 		for s := range after {
-			// 64 ports over 4 spines: fewer than 4 on one has odds below 1 in 10^5,
-			// and the seed is fixed.
+			// With 64 ports over 4 spines, fewer than 4 ports on one spine have a probability below
+			// 1e-5, and the seed is fixed.
 			if got := after[s] - before[s]; got < 4*rounds*142 {
 				t.Errorf("%s: spine %d carried %d bytes", c.to, s+1, got)
 			}
@@ -173,7 +173,7 @@ func TestCloseEndsProcesses(t *testing.T) {
 	f := build(t, Spec{Spines: 1})
 	p, err := f.A(1).Start("sleep", "1000")
 	must(t, err)
-	// A process that enters the namespace after a while would escape a Close before that.
+	// Close would miss a process that enters the namespace only later.
 	if in, err := os.Stat(f.A(1).Path()); err != nil {
 		t.Error(err)
 	} else if is, err := os.Stat(fmt.Sprintf("/proc/%d/ns/net", p.Pid())); err != nil || !os.SameFile(in, is) {

@@ -75,8 +75,8 @@ func startGuard() error {
 	}
 	guard := exec.Command(self)
 	guard.Env = append(os.Environ(), guardEnv+"="+Prefix())
-	// The guard runs in a session of its own, so that an interrupt from the terminal does not
-	// reach it.
+	// The guard runs in a separate session, so that an interrupt from the terminal does not reach
+	// it.
 	guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if lifeline, err = guard.StdinPipe(); err != nil {
 		return err

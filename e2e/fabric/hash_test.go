@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestProgramLoadsWhileSignalled loads the program on a thread that Go's runtime interrupts
-// without pause, like a thread that must yield.
+// TestProgramLoadsWhileSignalled loads the program on a thread that constantly gets signals, as
+// Go's runtime sends them to preempt a thread.
 func TestProgramLoadsWhileSignalled(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestEnableMPTCP looks which addresses of a host the kernel's MPTCP uses, and on which card.
+// TestEnableMPTCP checks which addresses of a host the kernel's MPTCP uses, and on which network
+// card.
 func TestEnableMPTCP(t *testing.T) {
 	d, err := NewDirect(DirectSpec{Links: 4})
 	must(t, err)

@@ -42,7 +42,7 @@ func (l *Log) String() string {
 
 // Process is a background process in a namespace.
 type Process struct {
-	Log  Log // standard error, and standard output unless it was asked for
+	Log  Log // standard error, and standard output unless StartWith redirects it
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error
@@ -53,8 +53,8 @@ func (n *Namespace) Start(name string, args ...string) (*Process, error) {
 	return n.StartWith(nil, nil, name, args...)
 }
 
-// StartWith is like Start, with additional environment variables. Standard output goes to stdout,
-// unless stdout is nil.
+// StartWith is like Start, with additional environment variables. Standard output is written to
+// stdout, unless stdout is nil.
 func (n *Namespace) StartWith(stdout io.Writer, env []string, name string, args ...string) (*Process, error) {
 	return n.StartFiles(nil, stdout, env, name, args...)
 }

@@ -14,9 +14,9 @@ import (
 
 // Usage is the memory and processor time of a process.
 type Usage struct {
-	RSS  int           // resident bytes now
-	Peak int           // the most there ever were
-	CPU  time.Duration // of all its threads, since it was started
+	RSS  int           // current resident memory in bytes
+	Peak int           // maximum resident memory in bytes
+	CPU  time.Duration // processor time of all threads since the start
 }
 
 // UsageOf reads the memory and processor time of a running process.
@@ -51,7 +51,7 @@ func parseStatus(text string) (now, peak int, err error) {
 }
 
 // CPUOf reads the processor time of a process in user mode and in the kernel, in steps of a tick.
-// RanOf is more precise, but a thread that ends takes its time along.
+// RanOf is more precise, but does not count threads that have ended.
 func CPUOf(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

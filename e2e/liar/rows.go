@@ -20,8 +20,8 @@ var rows = map[string]func(l *sender) []byte{
 			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 20, 20)
 		})
 	},
-	// "hoard" packets contain whole frames in all flow slots that wait for an earlier frame,
-	// which never comes.
+	// "hoard" packets contain whole frames in all flow slots. The frames wait for an earlier frame,
+	// which never arrives.
 	"hoard": func(l *sender) []byte {
 		l.turn++
 		return l.message(nil, l.turn%4096, 1+l.turn/4096, 0, 1380, 1380)
@@ -47,7 +47,7 @@ var rows = map[string]func(l *sender) []byte{
 		}
 		return spread(l)
 	},
-	// "tombstones" packets give up frames before any part of them has come.
+	// "tombstones" packets abandon frames before any part of them has arrived.
 	"tombstones": func(l *sender) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++

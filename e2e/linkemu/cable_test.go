@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// joined is a fabric of one spine and no rate limit, with a cable of the given
-// impairment towards the spine.
+// joined builds a fabric with one spine and no rate limit. The cable to the spine has the given
+// impairment.
 func joined(t testing.TB, im Impairment) (*fabric.Fabric, *Cable) {
 	t.Helper()
 	f, err := fabric.New(fabric.Spec{Spines: 1, RateMbit: -1, Lines: true})
@@ -34,8 +34,8 @@ func joined(t testing.TB, im Impairment) (*fabric.Fabric, *Cable) {
 	return f, c
 }
 
-// exchange sends n datagrams of 64 equal bytes and returns how many arrived
-// whole and how many changed.
+// exchange sends n datagrams of 64 equal bytes, and returns the numbers of datagrams that arrived
+// unchanged and changed.
 func exchange(t *testing.T, f *fabric.Fabric, from, to netip.Addr, n int) (whole, changed int) {
 	t.Helper()
 	in, err := f.B(1).ListenPacket("udp", netip.AddrPortFrom(to, 9000).String())
@@ -100,7 +100,7 @@ func TestDuplicatesAndLossOnTheWire(t *testing.T) {
 	}
 }
 
-// BenchmarkCable tells the frames a second through one direction of a cable.
+// BenchmarkCable measures the frames per second in one direction of a cable.
 func BenchmarkCable(b *testing.B) {
 	f, c := joined(b, Impairment{})
 	to := netip.AddrPortFrom(f.B(1).Addr4(), 9000)
@@ -111,7 +111,7 @@ func BenchmarkCable(b *testing.B) {
 	before, _ := c.Stats()
 	start := time.Now()
 	for b.Loop() {
-		// Without a listener an error arrives now and then. It does not matter.
+		// Without a listener, a write sometimes returns an error, which is ignored.
 		_, _ = out.Write(packet)
 	}
 	after, _ := c.Stats()

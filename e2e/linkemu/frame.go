@@ -21,11 +21,11 @@ const (
 // transport is the position of the UDP or TCP segment in a frame.
 type transport struct {
 	proto byte
-	start int // of the transport header
-	body  int // of the bytes after that header
-	end   int // of the IP packet; frames may be padded behind it
-	sumAt int // of the checksum
-	ip    int // of the IP header
+	start int // offset of the transport header
+	body  int // offset of the bytes after the transport header
+	end   int // end of the IP packet; frames may be padded after it
+	sumAt int // offset of the checksum
+	ip    int // offset of the IP header
 	v6    bool
 }
 

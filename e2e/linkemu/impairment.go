@@ -9,7 +9,7 @@ import (
 // Probabilities are from 0 to 1, and independent of each other.
 type Impairment struct {
 	Delay  time.Duration // added to every frame
-	Jitter time.Duration // more delay, uniform from 0 to this; it keeps the order
+	Jitter time.Duration // additional delay, uniform from 0 to Jitter; frames keep their order
 	// Deviation makes the delay normally distributed with this standard deviation. The delay
 	// never becomes negative, and frames keep their order.
 	Deviation time.Duration
@@ -21,7 +21,7 @@ type Impairment struct {
 	LimitBytes      int
 
 	Loss      float64
-	Duplicate float64 // the copy follows at once
+	Duplicate float64 // the copy follows immediately
 	// Reorder is the share of frames with an additional delay of ReorderBy, so that later frames
 	// overtake them. If ReorderBy is 0, the delay is defaultReorderBy.
 	Reorder   float64
@@ -60,10 +60,10 @@ func (im Impairment) check() error {
 // Lost + Overflow + TooMany + Oversize + the waiting frames.
 type Stats struct {
 	In, Out    uint64
-	Lost       uint64 // by Impairment.Loss
-	Overflow   uint64 // by Impairment.LimitBytes
-	TooMany    uint64 // by the bound on waiting frames of the whole line
-	Oversize   uint64 // longer than a frame may be; see maxFrame
+	Lost       uint64 // frames dropped because of Impairment.Loss
+	Overflow   uint64 // frames dropped because of Impairment.LimitBytes
+	TooMany    uint64 // frames dropped because of the bound on waiting frames of the Line
+	Oversize   uint64 // frames longer than maxFrame
 	Duplicated uint64
 	Reordered  uint64
 	Corrupted  uint64

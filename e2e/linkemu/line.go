@@ -29,8 +29,8 @@ type Line struct {
 // clock.
 type class struct {
 	Impairment
-	idleAt int64 // the rate limit has sent everything by then
-	lastAt int64 // the departure of the latest frame that kept its order
+	idleAt int64 // time by which the rate limit has sent all frames
+	lastAt int64 // departure time of the latest frame that kept its order
 }
 
 // NewLine makes a Line with one class for each impairment. A hash of the ports assigns a flow to

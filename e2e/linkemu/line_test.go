@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// udpFrame is a valid frame over IPv4 or IPv6 whose payload begins with id.
+// udpFrame returns a valid UDP frame over IPv4 or IPv6 whose payload begins with id.
 func udpFrame(v6 bool, port uint16, id uint32, payload int) []byte {
 	f := make([]byte, etherLen, 2048)
 	n := udpLen + payload
@@ -47,7 +47,7 @@ func idOf(t *testing.T, frame []byte) uint32 {
 	return binary.BigEndian.Uint32(frame[tr.body:])
 }
 
-// checksumRight verifies a frame one byte at a time.
+// checksumRight verifies the checksum of a frame, one byte at a time.
 func checksumRight(frame []byte) bool {
 	t, ok := parse(frame)
 	if !ok {
@@ -80,8 +80,8 @@ func newLine(t *testing.T, seed uint64, im ...Impairment) *Line {
 	return l
 }
 
-// through pushes count frames, gap apart. It returns the ids in the order of their output, and
-// the time of the last.
+// through pushes `count` frames at intervals of `gap`. It returns the IDs in the order of output,
+// and the time of the last output.
 func through(t *testing.T, l *Line, count int, gap time.Duration) (ids []uint32, last int64) {
 	t.Helper()
 	for i := range count {
@@ -242,8 +242,8 @@ func TestNoGarbageForEachFrame(t *testing.T) {
 	}
 }
 
-// TestEveryFrameIsAccountedFor drives lines with drawn profiles. No frame appears or vanishes
-// without its counter. The same seed repeats the same run.
+// TestEveryFrameIsAccountedFor tests lines with random profiles. The counters must account for each
+// frame that is added or lost, and the same seed must give the same run.
 func TestEveryFrameIsAccountedFor(t *testing.T) {
 	share := rapid.Float64Range(0, 1)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -279,8 +279,7 @@ func TestEveryFrameIsAccountedFor(t *testing.T) {
 	})
 }
 
-// TestScheduleIsASortedList compares the heap with a list that is sorted anew
-// for every frame.
+// TestScheduleIsASortedList compares the heap with a list that is sorted again for every frame.
 func TestScheduleIsASortedList(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var h schedule

@@ -1,7 +1,7 @@
 package linkemu
 
-// slot is a frame with its departure time. If two departure times are equal, order decides: first
-// come, first served.
+// slot is a frame with its departure time. If two departure times are equal, the frame that arrived
+// first departs first.
 type slot struct {
 	at    int64
 	order uint64

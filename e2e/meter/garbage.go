@@ -36,7 +36,7 @@ type mmsghdr struct {
 	len uint32
 }
 
-// Send sends datagrams for the given time, and returns their number.
+// Send sends datagrams for the given time, and returns the number of sent datagrams.
 func (g Garbage) Send(during time.Duration) (sent int, err error) {
 	var fd int
 	if err := g.From.Do(func() (err error) { fd, err = g.socket(); return err }); err != nil {
@@ -47,7 +47,7 @@ func (g Garbage) Send(during time.Duration) (sent int, err error) {
 	go func() {
 		defer close(done)
 		// The locked thread ends with the goroutine, and so does its priority. With real-time
-		// priority, the sender gets a processor at once, as packets from another machine do.
+		// priority, the sender gets a processor immediately, as packets from another machine do.
 		runtime.LockOSThread()
 		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 		sent, err = g.send(fd, during)
@@ -89,13 +89,13 @@ func (g Garbage) send(fd int, during time.Duration) (sent int, err error) {
 			case errno == 0:
 				sent += int(k)
 			case errors.Is(errno, unix.ENOBUFS) || errors.Is(errno, unix.ECONNREFUSED):
-				sent++ // a full queue on the way is a loss, as it is further on
+				sent++ // a full queue of the sender is a loss, like a full queue in the network
 			case !errors.Is(errno, unix.EINTR):
 				return sent, errno
 			}
 		}
 		pause := unix.NsecToTimespec(int64(garbageTick))
-		_ = unix.Nanosleep(&pause, nil) // a shorter sleep is made up for by the next turn
+		_ = unix.Nanosleep(&pause, nil) // the next iteration compensates for a shorter sleep
 	}
 	return sent, nil
 }

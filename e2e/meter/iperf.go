@@ -33,7 +33,7 @@ type Flow struct {
 	To             netip.Addr // the server's address, plain or inside the tunnel
 	Streams        int        // 0 means 1
 	For            time.Duration
-	Port           string // of the server; "": iperfPort
+	Port           string // port of the server; "" means iperfPort
 	// OnInterval, unless nil, is called with each new interval for the sum of all streams.
 	OnInterval func(Interval)
 }
@@ -105,7 +105,7 @@ func (r *Run) Wait() error {
 	var err error
 	select {
 	case <-r.client.Done():
-		err = r.client.Wait(endSlack) // not at all
+		err = r.client.Wait(endSlack) // returns immediately, because the client has ended
 	case <-time.After(r.flow.For + endSlack):
 		stuck := r.connections()
 		r.client.Kill()

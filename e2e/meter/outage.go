@@ -16,8 +16,8 @@ const settle = time.Second
 
 // Outage is the result of a run in which the network drops all packets of a path for some time.
 type Outage struct {
-	Spine            int           // the one that was broken
-	BrokenAt, Healed time.Duration // on the axis of the series
+	Spine            int           // number of the failed spine
+	BrokenAt, Healed time.Duration // times on the axis of the series
 	Series           Series
 	Before           float64 // bit/s
 	Share            float64 // goodput during the outage / before

@@ -16,9 +16,9 @@ const QuietSpan = 500 * time.Millisecond
 // The constants are the bounds of a quiet machine and of an undisturbed measurement, in
 // processors. The smallest step of /proc/stat is 10 ms.
 const (
-	quietMost = 0.12 // an idle tunnel and a timer here and there
+	quietMost = 0.12 // enough for an idle tunnel and a few timers
 	stealMost = 0.05
-	niceMost  = 0.05 // nothing here is niced, unless all of it is
+	niceMost  = 0.05 // either all measured programs are niced, or none
 )
 
 // Settle waits until the machine is idle, at most limit. If the machine stays busy, Settle

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/others"
 )
 
-// A machine with any other work is told from an idle one.
+// A machine with other work must be distinguished from an idle machine.
 func TestOtherWorkIsSaid(t *testing.T) {
 	for _, c := range []struct {
 		what string
@@ -32,7 +32,7 @@ func TestOtherWorkIsSaid(t *testing.T) {
 	}
 }
 
-// Watched returns the error of the work.
+// Watched must return the error of the work.
 func TestWatchedWork(t *testing.T) {
 	sorry := errors.New("sorry")
 	if _, err := Watched(0, func() error { return sorry }); !errors.Is(err, sorry) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// tenths is a series of 100 ms intervals with the given Mbit/s.
+// tenths returns a series of 100 ms intervals with the given rates in Mbit/s.
 func tenths(mbit ...float64) Series {
 	var s Series
 	for i, v := range mbit {

@@ -30,7 +30,7 @@ type Sink struct {
 	came      chan struct{} // a token for each transfer
 
 	mu     sync.Mutex
-	ended  []time.Time // by the transfer's number
+	ended  []time.Time // arrival times by the number of the transfer
 	conns  map[net.Conn]bool
 	closed bool
 }
@@ -133,7 +133,7 @@ func (s *Sink) Close() (err error) {
 		err = errors.Join(err, l.Close())
 	}
 	for c := range s.conns {
-		_ = c.(*net.TCPConn).SetLinger(0) // it may have ended
+		_ = c.(*net.TCPConn).SetLinger(0) // ignores an error, because the connection may have ended
 		c.Close()
 	}
 	return err

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A sink notes each transfer of a connection once, even beside wrong data, and none that is
-// incomplete.
+// A sink must record each complete transfer of a connection once, even if other connections send
+// invalid data. It must not record an incomplete transfer.
 func TestSinkNotesTransfers(t *testing.T) {
 	s, err := NewSink(0, 3)
 	if err != nil {
@@ -19,8 +19,8 @@ func TestSinkNotesTransfers(t *testing.T) {
 	Send(a, 1, sinkChunk+100_000)
 	Send(a, 0, 0)
 	Send(a, 1, 5)
-	Send(a, 7, 5)                                                                     // of nobody
-	if _, err := a.Write([]byte{0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 9, 1}); err != nil { // a byte of nine
+	Send(a, 7, 5)                                                                     // an unexpected number
+	if _, err := a.Write([]byte{0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 9, 1}); err != nil { // one byte of nine
 		t.Error(err)
 	}
 	a.Close()

@@ -18,7 +18,7 @@ type Stream struct {
 	to      net.Addr
 	begun   time.Time
 	stop    chan struct{}
-	quiet   sync.Once // closes stop
+	quiet   sync.Once // closes the channel stop
 	sending sync.WaitGroup
 	done    sync.WaitGroup
 
@@ -32,7 +32,7 @@ type Stream struct {
 // Tally holds the counts of a Stream.
 type Tally struct {
 	Sent, Arrived, Twice, Disordered int
-	Oldest                           time.Duration // age at arrival
+	Oldest                           time.Duration // largest age at arrival
 }
 
 // StartStream starts a Stream between two addresses inside a tunnel.
@@ -69,7 +69,7 @@ func (s *Stream) send(every time.Duration) {
 			s.sent++
 			s.mu.Unlock()
 			binary.BigEndian.PutUint64(buf[8:], uint64(time.Since(s.begun)))
-			_, _ = s.out.WriteTo(buf, s.to) // an error is of a route that is gone for a moment
+			_, _ = s.out.WriteTo(buf, s.to) // errors are ignored, because a route may be missing for a moment
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package others measures the processor time of foreign processes during a measurement. Foreign
-// processes distort results, and a shared machine runs some most of the day.
+// processes distort results, and on a shared machine some run most of the day.
 package others
 
 import (
@@ -12,12 +12,11 @@ import (
 	"time"
 )
 
-// Most is the number of processors that foreign processes may use during a measurement that
-// counts.
+// Most is the number of processors that foreign processes may use during a valid measurement.
 const Most = 0.2
 
-// userHz is the number of clock ticks per second in which /proc counts times. The value of userHz
-// is the same on all architectures that Go supports.
+// userHz is the number of clock ticks per second in which /proc counts times. It is the same on all
+// architectures that Go supports.
 const userHz = 100
 
 // kthreadd is the process ID of the parent of all kernel threads. Kernel threads are not counted as
@@ -27,7 +26,7 @@ const kthreadd = 2
 // process holds the fields of /proc/PID/stat that this package uses, see proc_pid_stat(5).
 type process struct {
 	pid, parent int
-	ticks       int64 // its own, and of the children that it has waited for
+	ticks       int64 // of the process, and of ended children that it has waited for
 }
 
 // Reading holds the total processor time of the foreign processes at one moment.
@@ -36,9 +35,9 @@ type Reading struct {
 	ticks int64
 }
 
-// Now reads the processor time of all processes, except this one and its descendants. The time of
-// an ended child is added to its parent. The difference of two readings is therefore right even if
-// processes started or ended.
+// Now reads the processor time of all processes, except this one and its descendants. When a child
+// ends, its time is added to its parent's. So the difference of two readings is correct even if
+// processes started or ended in between.
 func Now() (Reading, error) {
 	all, err := processes("/proc")
 	return Reading{time.Now(), foreign(all, os.Getpid())}, err
@@ -61,7 +60,7 @@ func processes(proc string) (all []process, err error) {
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it has ended
+			continue // the process has ended
 		}
 		if p, ok := parse(text); ok {
 			all = append(all, p)
@@ -102,7 +101,7 @@ func foreign(all []process, own int) (ticks int64) {
 		parent[p.pid] = p.parent
 	}
 	descends := func(pid int) bool {
-		for range len(all) { // a number may be given again while we read: no circles
+		for range len(all) { // bounded, because a reused process number can make a circle
 			if pid == own || pid == kthreadd {
 				return true
 			}

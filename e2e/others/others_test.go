@@ -23,13 +23,14 @@ func TestForeign(t *testing.T) {
 	if got := foreign(all, 51); got != 1001001 {
 		t.Errorf("%d: want init, the parent and the stranger", got)
 	}
-	// A process whose parent's number was given again, so that they point at each other.
+	// A process number may be reused between two reads, so that two processes appear as each
+	// other's parent.
 	if got := foreign([]process{{8, 9, 1}, {9, 8, 1}}, 5); got != 2 {
 		t.Errorf("a circle counts %d", got)
 	}
 }
 
-// TestChildrenAreOurs: a process that this one starts and waits for does not count.
+// A process that this one starts and waits for does not count as foreign.
 func TestChildrenAreOurs(t *testing.T) {
 	before, err := processes("/proc")
 	if err != nil {

@@ -35,10 +35,10 @@ const DefaultPort = 51820
 
 // Node is a daemon with its configuration.
 type Node struct {
-	Bin    string // the srdtun to run
+	Bin    string // path of the srdtun binary
 	Host   *fabric.Host
-	Name   string // of its interface
-	File   string // its TOML file
+	Name   string // name of the interface
+	File   string // path of the configuration file
 	Config Config
 	// RunDir is the folder of the daemon's socket; "" means the folder that all daemons share.
 	// Commands for all interfaces ask every daemon in the shared folder, and a daemon that

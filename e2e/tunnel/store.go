@@ -19,7 +19,7 @@ import (
 type Manager struct {
 	socket *net.UnixConn
 	path   string
-	dir    string // of a systemctl that tells of the restart
+	dir    string // of a systemctl that reports the restart
 	ready  chan struct{}
 
 	mu    sync.Mutex

@@ -71,7 +71,7 @@ func Close(nodes []*Node) error {
 	var all []error
 	for _, n := range nodes {
 		if n.daemon != nil {
-			_ = n.daemon.Stop(stopWait) // it ends by the signal, which is no error here
+			_ = n.daemon.Stop(stopWait) // the end by a signal is not an error
 		}
 		for _, f := range []string{n.key, n.socket} {
 			if err := os.Remove(f); !errors.Is(err, os.ErrNotExist) {

@@ -11,12 +11,13 @@ import (
 
 const (
 	// policyEvery is the interval at which the agent checks the policy's files, with three system
-	// calls each. A member removed from a list therefore stops being a peer within a second.
+	// calls each. So if a member is removed from a list, it stops being a peer within a second.
 	policyEvery = time.Second
 	// retryEvery is the pause after a failed write of a file, for example on a full disk.
 	retryEvery = time.Second
-	// DefaultGrace is how long members without a record stay after the store is reachable again.
-	// DefaultGrace is the lease time of a member that reconnects at the same time.
+	// DefaultGrace is how long members without a record remain peers after the store is reachable
+	// again. In this time, members that reconnect at the same moment renew their leases, which are
+	// as long.
 	DefaultGrace = 8 * time.Second
 )
 
@@ -28,18 +29,18 @@ const (
 	Lost Kind = iota
 	// Found means that the store is reachable. At the start, the store counts as unreachable.
 	Found
-	// List means that a Put for each entry follows, and then a Listed. A second List before the
-	// Listed restarts the listing.
+	// List means that a Put event for each entry follows, and then a Listed event. If a second List
+	// arrives before Listed, the listing starts again.
 	List
 	Listed
-	Put  // the entry is there, has come or has changed
-	Gone // the entry of this name was removed
+	Put  // the entry exists, is new or has changed
+	Gone // the entry with this name was removed
 )
 
 // Event is a message from the store to the agent.
 type Event struct {
 	Kind  Kind
-	Entry fleet.Entry // of Put; of Gone the name. The agent's own from then on.
+	Entry fleet.Entry // for Put; for Gone only the name. The agent owns it from then on.
 }
 
 // Options are the options of Run.
@@ -62,14 +63,14 @@ type runner struct {
 	roster *fleet.Roster
 	dir    *dropdir.Dir
 	stamps [3]look
-	fault  string    // of the policy or of a file, as it was said last
+	fault  string    // last logged fault of the policy or of a file
 	again  time.Time // when to retry a failed write
 	left   map[string]fleet.Change
 	clock  clock
-	looked time.Time // when the policy and the clock were looked at last
+	looked time.Time // when the policy and the clock were last checked
 }
 
-// Run updates the files from the store and the policy until ctx ends. The files stay after the
+// Run updates the files from the store and the policy until ctx ends. The files remain after the
 // end of Run.
 func Run(ctx context.Context, o Options) error {
 	r := &runner{Options: o, stamps: o.Policy.stamps(), left: map[string]fleet.Change{}}
@@ -111,14 +112,14 @@ func (r *runner) restore() {
 	for name, data := range r.dir.Files() {
 		e, err := fleet.ParseFile(name, data)
 		if err != nil {
-			e = fleet.Entry{Name: name} // no record: it is refused, and the file goes
+			e = fleet.Entry{Name: name} // an entry without a record is refused, so the file is removed
 		}
 		r.roster.Restore(e, now)
 	}
 }
 
-// drainMost is the maximum number of events that the agent handles before it writes files. A long
-// listing therefore changes the daemon's directory only a few times.
+// drainMost is the maximum number of events that the agent handles before it writes files. So a
+// long listing causes only a few rounds of changes in the daemon's directory.
 const drainMost = 256
 
 // drain handles events that already wait in the channel.
@@ -152,7 +153,7 @@ func (r *runner) handle(e Event) {
 	}
 }
 
-// pause returns how long the runner may sleep without an event.
+// pause returns how long the runner may sleep if no event arrives.
 func (r *runner) pause(now time.Time) time.Duration {
 	at := r.roster.Deadline()
 	if !r.again.IsZero() && (at.IsZero() || r.again.Before(at)) {
@@ -165,7 +166,7 @@ func (r *runner) pause(now time.Time) time.Duration {
 }
 
 // reread loads the policy again if its files have changed. An unreadable policy changes nothing,
-// because a half-edited list must neither admit a stranger nor remove all members.
+// because a half-edited list must neither admit an unknown host nor remove all members.
 func (r *runner) reread() {
 	now := r.Policy.stamps()
 	if sameStamps(now, r.stamps) {

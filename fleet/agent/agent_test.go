@@ -16,7 +16,7 @@ import (
 	"github.com/srdtun/srdtun/fleet"
 )
 
-// lines is a log that several goroutines may write.
+// lines is a log to which several goroutines may write.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -40,7 +40,7 @@ func (l *lines) count(text string) int {
 	return strings.Count(l.b.String(), text)
 }
 
-// rig is an agent that runs over a directory and an allow list.
+// rig is a running agent with a directory and an allow list.
 type rig struct {
 	t      *testing.T
 	dir    string
@@ -58,7 +58,7 @@ func newRig(t *testing.T) *rig {
 
 func key(i int) fleet.Key { return fleet.Key{0: byte(i), 31: 1} }
 
-// allow writes the list: members m1, m2, and so on.
+// allow writes an allow list of the given members: m1, m2, and so on.
 func (r *rig) allow(members ...int) {
 	r.t.Helper()
 	var b strings.Builder
@@ -92,7 +92,7 @@ func (r *rig) put(i int) {
 	r.events <- Event{Kind: Put, Entry: fleet.Entry{Name: rec.Name, Value: rec.Format(), Born: 1}}
 }
 
-// await waits for an event that comes in any case.
+// await waits until is() returns true, which must happen.
 func (r *rig) await(what string, is func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -138,8 +138,8 @@ func TestFilesFollowTheDiscovery(t *testing.T) {
 	r.wantFiles("fleet-m1.toml")
 }
 
-// TestPolicyCountsWithoutDiscovery: a member that leaves the list is no peer. An unreadable
-// list changes nothing.
+// Without a reachable store, a member that is removed from the list stops being a peer. An
+// unreadable list changes nothing.
 func TestPolicyCountsWithoutDiscovery(t *testing.T) {
 	r := newRig(t)
 	r.allow(1, 2)
@@ -158,12 +158,12 @@ func TestPolicyCountsWithoutDiscovery(t *testing.T) {
 	r.stop()
 
 	r.allow()
-	r.start() // and of an earlier process's files, with no discovery yet
+	r.start() // also for the files of an earlier process, before the store is reachable
 	r.wantFiles()
 	r.stop()
 }
 
-// TestFilesThatCannotBeWritten are written as soon as they can be.
+// If files cannot be written, the agent tries again, and writes them as soon as it can.
 func TestFilesThatCannotBeWritten(t *testing.T) {
 	r := newRig(t)
 	r.allow(1, 2)

@@ -1,4 +1,5 @@
-// Package agent implements the agent on each member of a fleet, except for the store's client.
-// The agent drives a [fleet.Roster] with the clock and the entries of a [Store], and writes
-// drop-in files. The agent also maintains its host's own record in the store.
+// Package agent implements the agent that runs on each member of a fleet. The client of the store
+// is in another package. The agent passes the time and the entries of a [Store] to a
+// [fleet.Roster], and writes the resulting drop-in files. It also maintains its own host's record
+// in the store.
 package agent

@@ -16,7 +16,7 @@ const (
 	// retryFirst is the pause after the first failed listing. Each further failure doubles the
 	// pause, up to the store's RetryMost.
 	retryFirst = 500 * time.Millisecond
-	// claimPause is the pause after a failed write of the own record. The pause is shorter than a
+	// claimPause is the pause after a failed write of this host's record. It is shorter than a
 	// lease.
 	claimPause = time.Second
 	// faultAgain is how long a watch must last before the agent logs the same fault again.
@@ -27,24 +27,24 @@ const (
 type follower struct {
 	store  Store
 	events chan Event
-	again  chan struct{} // asks for a listing, because the policy has changed
+	again  chan struct{} // requests a new listing, because the policy has changed
 	log    *slog.Logger
-	most   time.Duration // between two listings that fail
+	most   time.Duration // longest pause between two listings that fail
 
-	record *fleet.Record // of this host
-	text   []byte        // the record as the store is to have it
+	record *fleet.Record // record of this host
+	text   []byte        // the record as the store should have it
 	policy fleet.Policy
-	alone  bool // the name must not be another member's: Options.Exclusive
-	right  bool // the store has the record, as the listing or the watch says
+	alone  bool // refuse a name that another member has: Member.Exclusive
+	right  bool // the store has the record, according to the listing or the watch
 	other  *fleet.Record
 	spoilt chan struct{}
 
-	reading string // the last fault of reading
-	writing string // the last fault of the claim
+	reading string // last logged fault of reading
+	writing string // last logged fault of writing the record
 
-	mu    sync.Mutex // of the next fields: both the listing and the claim report the store's state
-	there bool       // as it was told to the agent
-	known bool       // the log has that it is there
+	mu    sync.Mutex // guards the next fields; the listing and the claim both write them
+	there bool       // the store is reachable, as last reported to the agent
+	known bool       // the log says that it is reachable
 }
 
 // run lists and watches the store until ctx ends, and maintains the record after the first
@@ -61,7 +61,7 @@ func (f *follower) run(ctx context.Context) error {
 				return fmt.Errorf("%s is a member with another key, %s: give this host another name, or remove that member: leave %s",
 					f.record.Name, f.other.PublicKey, f.record.Name)
 			}
-			f.alone = false // from here on the name is this host's
+			f.alone = false // from now on the name belongs to this host
 			keep()
 			pause = retryFirst
 			begun := time.Now()
@@ -73,7 +73,7 @@ func (f *follower) run(ctx context.Context) error {
 		switch {
 		case err == nil:
 			continue
-		case !errors.Is(err, ErrStale): // else it is no fault: the list is read anew
+		case !errors.Is(err, ErrStale): // ErrStale is not a fault: the list is read again
 			f.reached(ctx, &f.reading, err)
 		}
 		Sleep(ctx, pause)
@@ -98,8 +98,8 @@ func (f *follower) list(ctx context.Context) (version string, err error) {
 	return version, ctx.Err()
 }
 
-// watch sends changes to the agent until the watch fails, or until the agent requests a new
-// listing (nil).
+// watch sends changes to the agent until the watch fails. If the agent requests a new listing,
+// watch returns nil.
 func (f *follower) watch(ctx context.Context, version string) (err error) {
 	var asked sync.WaitGroup
 	defer asked.Wait()
@@ -154,10 +154,10 @@ func (f *follower) stranger(value []byte) *fleet.Record {
 	return r
 }
 
-// spoil tells the Claim that the store lacks the record, or has a different one.
+// spoil notifies the running Claim that the store lacks the record, or has a different one.
 func (f *follower) spoil() { ask(f.spoilt) }
 
-// ask puts a request into a channel, unless the channel already has one.
+// ask sends a request to a channel, unless a request already waits in it.
 func ask(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -182,7 +182,7 @@ func (f *follower) keep(ctx context.Context) {
 	}
 }
 
-// reached tells the agent when the store becomes unreachable or reachable, and logs each fault
+// reached notifies the agent when the store becomes unreachable or reachable, and logs each fault
 // once.
 func (f *follower) reached(ctx context.Context, said *string, err error) {
 	if ctx.Err() != nil {

@@ -19,12 +19,12 @@ type shelf struct {
 	mu       sync.Mutex
 	have     map[string][]byte
 	version  int
-	fault    error // of each request
+	fault    error // error of each request
 	claims   int
-	watching chan chan<- shelved // a watch that has begun
+	watching chan chan<- shelved // receives the channel of each watch that begins
 }
 
-// shelved is a change that a watch brings.
+// shelved is a change that a watch reports.
 type shelved struct {
 	e    fleet.Entry
 	gone bool
@@ -84,7 +84,7 @@ func (s *shelf) Release(context.Context, string) (*Released, error) {
 	return nil, errors.New("not here")
 }
 
-// set changes the shelf behind everybody's back.
+// set changes an entry without notifying watches.
 func (s *shelf) set(name string, value []byte, fault error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *shelf) claimed() int {
 	return s.claims
 }
 
-// claimed is the record of a member as the allow list of the rig has it.
+// claimed returns the record of a member that the rig's allow list permits.
 func (r *rig) claimed(i int) *fleet.Record {
 	r.t.Helper()
 	p, err := r.policy.Load()
@@ -131,7 +131,8 @@ func (r *rig) files() int {
 	return len(all)
 }
 
-// A store that is spoilt gets the record of this host back, also when only a listing shows it.
+// If this host's record is changed or removed in the store, the agent restores it. It does so even
+// if only a listing shows the change.
 func TestRecordIsPutBack(t *testing.T) {
 	r, s := newRig(t), newShelf()
 	r.allow(1, 2)
@@ -152,7 +153,7 @@ func TestRecordIsPutBack(t *testing.T) {
 	}
 }
 
-// Another member's name is not taken over, whenever the store is found.
+// The agent must not use the name of another member, whenever the store becomes reachable.
 func TestNameOfAnotherMember(t *testing.T) {
 	r, s := newRig(t), newShelf()
 	r.allow(1)
@@ -169,7 +170,8 @@ func TestNameOfAnotherMember(t *testing.T) {
 	}
 }
 
-// The agent asks a failed store again, logs the same fault once, and loses no member meanwhile.
+// The agent repeats requests to a failed store, logs the same fault once, and removes no member
+// meanwhile.
 func TestStoreAway(t *testing.T) {
 	r, s := newRig(t), newShelf()
 	r.allow(1, 2)
@@ -179,7 +181,7 @@ func TestStoreAway(t *testing.T) {
 	s.set("m3", []byte("nonsense"), errors.New("refused"))
 	news <- shelved{err: errors.New("broken")}
 	r.await("the fault is told", func() bool { return r.log.has("members stay as they are: refused") })
-	time.Sleep(2 * retryFirst) // some listings
+	time.Sleep(2 * retryFirst) // time for some listings
 	if n := r.log.count("members stay as they are: refused"); n != 1 || r.files() != 1 {
 		t.Errorf("told %d times; %d files", n, r.files())
 	}
@@ -188,7 +190,7 @@ func TestStoreAway(t *testing.T) {
 	r.await("it is back", func() bool { return r.log.count("the shelf is reached") == 2 && r.log.has("m3 is refused") })
 }
 
-// A changed policy causes a new listing in the middle of a watch.
+// If the policy changes during a watch, the agent requests a new listing.
 func TestPolicyAsksForAListing(t *testing.T) {
 	r, s := newRig(t), newShelf()
 	r.allow(1)

@@ -10,10 +10,10 @@ import (
 	"github.com/srdtun/srdtun/fleet"
 )
 
-// queued is the maximum number of events that wait for the agent.
+// queued is the maximum number of events that wait in the agent's channel.
 const queued = 256
 
-// Member holds the settings of Join.
+// Member has the arguments of Join.
 type Member struct {
 	Store  Store
 	Record *fleet.Record // of this host
@@ -22,9 +22,9 @@ type Member struct {
 	Log    *slog.Logger
 	// RetryMost bounds the pause after a failed listing.
 	RetryMost time.Duration
-	// Exclusive refuses a name that another member already has at the start. If a store deletes
-	// the records of dead hosts, such a name is a mistake. If a store keeps records, the record
-	// may be this host's own, with an older key.
+	// If Exclusive is set, Join refuses a name that another member already has at the start. In a
+	// store that deletes the records of failed hosts, such a name is a mistake. In a store that
+	// keeps records, the record may be this host's own, with an older key.
 	Exclusive bool
 }
 
@@ -59,14 +59,15 @@ func Join(ctx context.Context, m Member) error {
 	return err
 }
 
-// Standings applies the policy to the current records of the store.
+// Standings applies the policy to the current records of the store, and returns the result for each
+// member.
 func Standings(ctx context.Context, s Store, policy fleet.Policy) ([]fleet.Standing, error) {
 	roster := fleet.NewRoster(policy, fleet.Key{}, 0)
 	_, err := s.List(ctx, func(e fleet.Entry) { roster.Put(e, time.Now()) })
 	return roster.Standings(), err
 }
 
-// leaveLook is the interval at which Leave checks whether an agent has restored the record.
+// leaveLook is the interval at which Leave checks for signs that an agent still runs.
 const leaveLook = 200 * time.Millisecond
 
 // Leave removes the record of a member. If the member's agent still runs, Leave returns an error

@@ -13,8 +13,8 @@ import (
 // Files contains the names of the operator's policy files. An empty name means no file. At least
 // one of the fields Keys and Allow must be set.
 type Files struct {
-	Fleet string // the name of the fleet, for grants
-	Keys  string // public keys that sign grants
+	Fleet string // the name of the fleet, which a grant must have
+	Keys  string // file with the public keys that sign grants
 	Allow string // allow list
 	Deny  string // deny list
 }
@@ -58,15 +58,15 @@ func ReadFile(file string) ([]byte, error) {
 	return bounded.File(file, fleet.MaxList)
 }
 
-// look is the state of a file at the time of reading.
+// look is the file information of a policy file when it was read.
 type look struct {
 	size int64
 	at   time.Time
 	file os.FileInfo
 }
 
-// stamps returns the state of each file. If the state differs, the content of the file may have
-// changed.
+// stamps returns the current file information of each file. If it differs, the content of the file
+// may have changed.
 func (f Files) stamps() (v [3]look) {
 	for i, name := range []string{f.Keys, f.Allow, f.Deny} {
 		if name == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/internal/manualtest"
 )
 
-// The programs accept every command line in the documents.
+// Both programs accept every command line in the documents.
 func TestDocumentsCallWhatThereIs(t *testing.T) {
 	for program, atLeast := range map[*member.Program]int{etcd.Program(""): 6, k8s.Program(""): 2} {
 		manualtest.Check(t, "../..", program.Name, atLeast, program.Root)

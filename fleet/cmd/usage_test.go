@@ -13,13 +13,13 @@ import (
 
 const keyA = "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE="
 
-// usage is a command line and its exit code.
+// usage is a command line and its expected exit code.
 type usage struct {
 	args string
 	want int
 }
 
-// allows writes an allow list of one member.
+// allows writes an allow list with one member.
 func allows(t *testing.T, name string) string {
 	t.Helper()
 	list := filepath.Join(t.TempDir(), "allow")
@@ -46,11 +46,11 @@ func TestUsageOfEtcd(t *testing.T) {
 		{"join a --dir /nonexistent", member.ExitFailure},                                                // no policy
 		{"join a --dir /nonexistent --lease 11s --allow " + list, member.ExitUsage},                      // longer than 10 s
 		{"join b --dir /nonexistent --allow " + list, member.ExitFailure},                                // not listed
-		{"join a --dir /nonexistent --prefix x --allow " + list, member.ExitUsage},                       // no slash
+		{"join a --dir /nonexistent --prefix x --allow " + list, member.ExitUsage},                       // no slash in the prefix
 		{"join a --dir /nonexistent --user root --allow " + list, member.ExitUsage},                      // no password
 		{"join a --dir /nonexistent --cert x --allow " + list, member.ExitUsage},                         // http
-		{"join a --dir /nonexistent --address example.org:1 --allow " + list, member.ExitUsage},          // a name
-		{"join a --dir /nonexistent --endpoints https://x:1 --cert x --allow " + list, member.ExitUsage}, // no key
+		{"join a --dir /nonexistent --address example.org:1 --allow " + list, member.ExitUsage},          // a host name
+		{"join a --dir /nonexistent --endpoints https://x:1 --cert x --allow " + list, member.ExitUsage}, // no --key
 		{"members", member.ExitFailure},
 		{"sign a", member.ExitUsage},
 		{"leave ../a", member.ExitUsage},
@@ -65,7 +65,7 @@ func TestUsageOfKubernetes(t *testing.T) {
 		{"join n1", member.ExitUsage},                                      // no --dir
 		{"join n1 --dir /nonexistent", member.ExitFailure},                 // no policy
 		{"join n9 --dir /nonexistent --allow " + list, member.ExitFailure}, // not listed
-		{"join n1 --dir /nonexistent --allow " + list, member.ExitFailure}, // in no pod
+		{"join n1 --dir /nonexistent --allow " + list, member.ExitFailure}, // not in a pod
 		{"join n1 --dir /nonexistent --allow " + list + " --kubeconfig " + config, member.ExitFailure},
 		{"join n1 --dir /nonexistent --annotation= --allow " + list, member.ExitUsage},
 		{"members", member.ExitFailure},

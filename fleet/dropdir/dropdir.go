@@ -20,10 +20,10 @@ const (
 	mark = "fleet-"
 	// ext is the file name extension that the daemon requires.
 	ext = ".toml"
-	// scratch is the name of an unfinished file. The daemon ignores file names that begin with a
-	// dot. One scratch name is enough, because an agent writes one file at a time.
+	// scratch is the name of a file that is being written. The daemon ignores file names that begin
+	// with a dot. One such name is enough, because an agent writes one file at a time.
 	scratch = ".fleet-agent.tmp"
-	// maxFile bounds the size of a file in bytes, as in the daemon.
+	// maxFile bounds the size of a file in bytes. The daemon has the same limit.
 	maxFile = 64 << 10
 	// othersWrite has the write permissions of group and others.
 	othersWrite = 0o022
@@ -35,7 +35,7 @@ const (
 // Dir is an open directory of drop-in files. A Dir must not be used concurrently.
 type Dir struct {
 	root *os.Root
-	have map[string][]byte // content by the member's name
+	have map[string][]byte // content of each member's file, by the member's name
 }
 
 // Open checks a directory, and reads the files of an earlier agent. The directory must belong to
@@ -92,8 +92,7 @@ func (d *Dir) read() error {
 		if !ours {
 			continue
 		}
-		// An unreadable file counts as a file without a record. The agent later removes an
-		// unreadable file.
+		// An unreadable file counts as a file without a record, so the agent later removes it.
 		data, _ := d.content(e.Name())
 		d.have[name] = data
 	}
@@ -109,7 +108,8 @@ func (d *Dir) content(file string) ([]byte, error) {
 	return bounded.Content(f, maxFile)
 }
 
-// memberOf returns the member of a file, and whether the file is an agent's.
+// memberOf returns the member to which a file belongs. The result `ours` is false if the file was
+// not written by an agent.
 func memberOf(file string) (name string, ours bool) {
 	name, ours = strings.CutPrefix(filepath.Base(file), mark)
 	if !ours {
@@ -123,8 +123,8 @@ func memberOf(file string) (name string, ours bool) {
 func (d *Dir) Files() map[string][]byte { return d.have }
 
 // Apply writes or removes one file. Apply replaces a file atomically, with mode 0644. Apply does
-// not wait for the disk. After a loss of power, a file may be missing or empty, and the next
-// process repairs it.
+// not wait until the data is on the disk. After a loss of power, a file may be missing or empty.
+// The next process writes it again.
 func (d *Dir) Apply(c fleet.Change) (changed bool, err error) {
 	if err := fleet.CheckName(c.Name); err != nil {
 		return false, err
@@ -161,7 +161,7 @@ func (d *Dir) write(file string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(fileMode), f.Close()); err == nil { // under any umask
+	if err = errors.Join(err, f.Chmod(fileMode), f.Close()); err == nil { // independent of the umask
 		err = d.root.Rename(scratch, file)
 	}
 	if err != nil {

@@ -45,8 +45,7 @@ func apply(t *testing.T, d *Dir, name, text string, want bool) {
 	}
 }
 
-// TestOnlyItsOwnFiles: other files are not read, written or removed, under any name of a
-// member.
+// Whatever the name of a member is, files other than the agent's are not read, written or removed.
 func TestOnlyItsOwnFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, f := range []string{"hand.toml", "fleet.toml", "fleet-.toml", "fleet-UP.toml", ".fleet-agent.tmp"} {
@@ -82,7 +81,7 @@ func TestOnlyItsOwnFiles(t *testing.T) {
 	apply(t, again, "a", "", false)
 }
 
-// TestLinksLeadNowhere: a link in place of a file is replaced, not followed.
+// A link in place of a file is replaced, not followed.
 func TestLinksLeadNowhere(t *testing.T) {
 	dir, target := t.TempDir(), filepath.Join(t.TempDir(), "target")
 	if err := os.WriteFile(target, []byte("keep"), 0o644); err != nil {
@@ -103,7 +102,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 	}
 }
 
-// TestDaemonOfAnotherUserReads: the umask of a service does not keep the daemon out.
+// A daemon of another user can read the files, whatever the umask of the agent's service is.
 func TestDaemonOfAnotherUserReads(t *testing.T) {
 	dir := t.TempDir()
 	defer syscall.Umask(syscall.Umask(0o077))

@@ -12,45 +12,47 @@ import (
 )
 
 const (
-	// defaultLease is how long a member stays in etcd without a sign of life. The agent renews
-	// the lease three times in this period. etcd looks for expired leases twice a second.
+	// defaultLease is the lifetime of a member's lease in etcd, without a renewal. The agent renews
+	// the lease three times in this period. etcd checks for expired leases twice a second.
 	defaultLease = 8 * time.Second
-	// maxLease ensures that a dead member disappears within 10 s.
+	// maxLease bounds the configured lease, so that a failed member is removed within 10 s.
 	maxLease = 10 * time.Second
-	// minLease is above etcd's own minimum, which is 2 s with the usual election timeout.
+	// minLease is the shortest configurable lease. It is above etcd's own minimum, which is 2 s
+	// with the usual election timeout.
 	minLease = 3 * time.Second
-	// mendMost bounds the pause before the agent restores a record that another program has
-	// changed. The pause starts at mendFirst and doubles, because two programs must not keep etcd
-	// busy. mendFirst is shorter than the time for which other members wait (fleet.Linger).
+	// Before the agent restores a record that another program has changed, it waits. The wait
+	// starts at mendFirst and doubles up to mendMost, so that two programs that undo each other's
+	// changes do not keep etcd busy. mendFirst is shorter than the time for which other members
+	// keep the member (fleet.Linger).
 	mendFirst = 20 * time.Millisecond
 	mendMost  = 30 * time.Second
 )
 
-// errSilent means that etcd does not answer.
+// errSilent means that etcd does not respond.
 var errSilent = errors.New("it does not answer")
 
-// mending limits the rate at which the agent restores a record.
+// mending limits the rate at which the agent restores its record.
 type mending struct {
-	pause time.Duration // before the next time
+	pause time.Duration // wait before the next restoration
 	last  time.Time
 }
 
-// Claim maintains the record in etcd until ctx ends. The record then stays until its lease
+// Claim maintains the record in etcd until ctx ends. Afterwards the record remains until its lease
 // expires, so that a restarted process remains a member.
 func (s *store) Claim(ctx context.Context, c *agent.Claim) error {
 	return s.withToken(ctx, func(ctx context.Context) error { return s.hold(ctx, c) })
 }
 
-// hold gets a lease, writes the record under the lease, and renews the lease on one stream. With
-// a password, each new stream costs etcd as much as a login. hold() returns when the lease is
-// lost.
+// hold gets a lease, writes the record under the lease, and renews the lease on a single stream,
+// because with a password each new stream costs etcd as much as a login. It returns when the lease
+// is lost.
 func (s *store) hold(ctx context.Context, c *agent.Claim) error {
 	id, err := s.grant(ctx, c)
 	if err != nil {
 		return err
 	}
 	c.Reached(nil)
-	alive, err := s.client.KeepAlive(ctx, id) // every third of the lease
+	alive, err := s.client.KeepAlive(ctx, id) // renews it three times in the lease's lifetime
 	if err != nil {
 		return err
 	}
@@ -74,8 +76,8 @@ func (s *store) hold(ctx context.Context, c *agent.Claim) error {
 	}
 }
 
-// grant writes the record under a new lease. The new record replaces an older one in one step, so
-// that other members never miss it.
+// grant writes the record under a new lease. The new record replaces an older one atomically, so
+// other members never see a state without a record.
 func (s *store) grant(ctx context.Context, c *agent.Claim) (clientv3.LeaseID, error) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
@@ -84,15 +86,15 @@ func (s *store) grant(ctx context.Context, c *agent.Claim) (clientv3.LeaseID, er
 		return 0, err
 	}
 	select {
-	case <-c.Spoilt: // it was seen before, and is put now
+	case <-c.Spoilt: // the change was before this write, which repairs it
 	default:
 	}
 	_, err = s.client.Put(ctx, s.prefix+c.Name, string(c.Record), clientv3.WithLease(lease.ID))
 	return lease.ID, err
 }
 
-// restore writes the record again after another program has changed it. The other program may be
-// any user with write access to etcd. A second host with the same name also changes the record.
+// restore writes the record again after another program has changed it. Any user with write access
+// to etcd can do that, and so does a second host with the same name.
 func (s *store) restore(ctx context.Context, c *agent.Claim, id clientv3.LeaseID) error {
 	m := &s.mend
 	if time.Since(m.last) > mendMost {

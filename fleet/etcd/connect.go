@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// askFor bounds the time of one request. Five seconds allow for an election in etcd, and a
-	// margin.
+	// askFor bounds the time of one request. Five seconds are enough for an election in etcd, with
+	// a margin.
 	askFor = 5 * time.Second
 	// reconnectMost is the maximum pause between two attempts to connect to etcd. The pause is
 	// shorter than a lease, because the agent must renew its lease in time when etcd returns.
 	reconnectMost = time.Second
-	// probeEvery and probeFor are the interval and timeout of probes that detect a dead
+	// probeEvery and probeFor are the interval and timeout of probes that detect a failed
 	// connection. etcd refuses a client that probes more often than every 5 s.
 	probeEvery = 10 * time.Second
 	probeFor   = 3 * time.Second
-	// maxAnswer bounds an answer from etcd in bytes. A full page of the largest records takes a
-	// quarter of maxAnswer. The largest value that etcd accepts by default, 1.5 MB, also fits
-	// with its key.
+	// maxAnswer bounds the size of a response from etcd in bytes. A full page of the largest
+	// records has a quarter of this size. The largest value that etcd accepts by default, 1.5 MB,
+	// fits too, with its key.
 	maxAnswer = 4 << 20
 )
 
@@ -43,7 +43,7 @@ type connection struct {
 	user         string
 	passwordFile string
 	prefix       string
-	lease        time.Duration // of a member
+	lease        time.Duration // lifetime of a member's lease
 }
 
 func (c *connection) flags(cmd *cobra.Command) {
@@ -57,7 +57,7 @@ func (c *connection) flags(cmd *cobra.Command) {
 	f.StringVar(&c.prefix, "prefix", "/srdtun/fleet/", "prefix of all keys; a member's key ends with its name")
 }
 
-// joinFlags adds the flags that only the command join has.
+// joinFlags adds the flags that are only for the command join.
 func (c *connection) joinFlags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&c.lease, "lease", defaultLease, "time after which a silent member is removed, 3s to 10s")
 }
@@ -91,8 +91,8 @@ func (c *connection) config() (clientv3.Config, error) {
 		DialKeepAliveTime:    probeEvery,
 		DialKeepAliveTimeout: probeFor,
 		MaxCallRecvMsgSize:   maxAnswer,
-		// The client library would log every attempt, so its log is off. The agent logs each
-		// fault once.
+		// The log of the client library is off, because it would log every attempt. The agent logs
+		// each fault once.
 		Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
@@ -107,7 +107,7 @@ func (c *connection) config() (clientv3.Config, error) {
 }
 
 // password returns the first line of the password file. A password is never a command-line
-// argument, because other users can see arguments.
+// argument, because other users could read it there.
 func (c *connection) password() (string, error) {
 	switch {
 	case c.user == "" && c.passwordFile == "":

@@ -54,7 +54,8 @@ func (s *store) String() string { return "etcd" }
 
 func (s *store) Close() error { return s.client.Close() }
 
-// withToken makes requests with a token, and drops the token if etcd no longer accepts it.
+// withToken calls requests() with a context that has a token. If etcd no longer accepts the token,
+// withToken drops it.
 func (s *store) withToken(ctx context.Context, requests func(context.Context) error) error {
 	with, err := s.with(ctx)
 	if err == nil {
@@ -64,13 +65,14 @@ func (s *store) withToken(ctx context.Context, requests func(context.Context) er
 	return err
 }
 
-// entry returns the key with a copy of its value. The original value is part of a whole answer
-// from etcd, whose memory can be freed after the copy.
+// entry returns the entry of a key, with a copy of the value. The original value is part of a whole
+// response from etcd. Because of the copy, the memory of the response can be freed.
 func (s *store) entry(kv *mvccpb.KeyValue) fleet.Entry {
 	return fleet.Entry{Name: s.name(kv), Value: agent.Cut(kv.Value), Born: uint64(kv.CreateRevision)}
 }
 
-// maxKey bounds the stored part of a key in bytes. The names of members are shorter than maxKey.
+// maxKey bounds the length of the stored name of a key in bytes. Valid names of members are
+// shorter.
 const maxKey = 128
 
 // name returns the member to which a key belongs.

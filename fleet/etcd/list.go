@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// pageSize is the maximum number of keys in one request. If an answer is longer than maxAnswer,
+// pageSize is the maximum number of keys in one request. If a response is longer than maxAnswer,
 // the pager requests fewer keys.
 const pageSize = 64
 
@@ -36,15 +36,15 @@ func (s *store) List(ctx context.Context, put func(fleet.Entry)) (version string
 	return strconv.FormatInt(p.revision, 10), err
 }
 
-// pager reads the keys of a range at one revision, page by page. Users with write access choose
-// the length of values, and etcd bounds an answer only by its number of keys. The client
-// therefore refuses an answer longer than maxAnswer when its header arrives. After a refused
-// answer, the pager requests a smaller page.
+// pager reads the keys of a range at one revision, page by page. Users with write access choose the
+// length of values, but etcd bounds a response only by its number of keys. So the client refuses a
+// response longer than maxAnswer as soon as its header arrives. Then the pager requests a smaller
+// page.
 type pager struct {
 	client    clientv3.KV
 	from, end string
-	revision  int64 // 0: the revision of the first answer
-	limit     int64 // keys in the next answer; it only goes down, as each that is refused costs etcd
+	revision  int64 // 0: the revision of the first response
+	limit     int64 // number of keys in the next page; never increases, as each refused one costs etcd work
 }
 
 // next returns the next page of keys. The field More means that further pages follow.
@@ -56,15 +56,15 @@ func (p *pager) next(ctx context.Context) (page *clientv3.GetResponse, err error
 	if !tooLong(err) {
 		return p.take(page), err
 	}
-	// A single value may be longer than etcd usually allows. For such a value, the pager requests
-	// only the key.
+	// If even a single value is too long, the pager requests only its key. A value can be longer
+	// than etcd allows by default.
 	if page, err = p.get(ctx, 1, clientv3.WithKeysOnly()); tooLong(err) {
 		return nil, fmt.Errorf("a key is longer than %d bytes: remove the one that begins with %.80q", maxAnswer, p.from)
 	} else if err != nil {
 		return nil, err
 	}
 	for _, kv := range page.Kvs {
-		kv.Value = make([]byte, fleet.MaxRecord+1) // refused as too long
+		kv.Value = make([]byte, fleet.MaxRecord+1) // a value that will be refused as too long
 	}
 	return p.take(page), nil
 }
@@ -75,7 +75,7 @@ func (p *pager) get(ctx context.Context, limit int64, more ...clientv3.OpOption)
 	return p.client.Get(ctx, p.from, append(more, clientv3.WithRange(p.end), clientv3.WithRev(p.revision), clientv3.WithLimit(limit))...)
 }
 
-// take moves the pager behind the keys of a page.
+// take advances the pager past the keys of a page, and returns the page.
 func (p *pager) take(page *clientv3.GetResponse) *clientv3.GetResponse {
 	if page == nil {
 		return nil
@@ -89,5 +89,5 @@ func (p *pager) take(page *clientv3.GetResponse) *clientv3.GetResponse {
 	return page
 }
 
-// tooLong reports whether the client refused an answer because of its length.
+// tooLong reports whether the client refused a response because of its length.
 func tooLong(err error) bool { return status.Code(err) == codes.ResourceExhausted }

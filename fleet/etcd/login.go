@@ -11,14 +11,14 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// login shares one etcd token among all requests. The client library alone would log in for each
-// new stream. Each login by password costs etcd 0.1 s of processor time. If all members of a
-// fleet reconnect at once, their logins would keep etcd busy.
+// login shares one etcd token among all requests. By itself, the client library would log in for
+// each new stream. Each login by password costs etcd 0.1 s of processor time, so if all members of
+// a fleet reconnected at the same time, their logins would keep etcd busy.
 type login struct {
 	client         *clientv3.Client
-	user, password string // "": etcd asks for none, or goes by certificates
+	user, password string // "": etcd needs no password, or uses certificates
 
-	mu    sync.Mutex // held while logging in: others wait for the token
+	mu    sync.Mutex // locked during a login, so that other requests wait for the token
 	token string
 }
 

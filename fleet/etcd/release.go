@@ -10,17 +10,17 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// leaveSpare is a margin on top of the agent's interval between renewals, a third of the lease.
-// etcd and the host may be busy.
+// leaveSpare is added to the agent's interval between renewals, which is a third of the lease,
+// because etcd and the host may be busy.
 const leaveSpare = time.Second
 
 // removed is a record that Release has removed.
 type removed struct {
 	*store
 	key      string
-	revision int64            // of the removal
-	lease    clientv3.LeaseID // that it was under; clientv3.NoLease: nobody renews it
-	left     int64            // of the lease when it was looked at last, in seconds
+	revision int64            // revision of the removal
+	lease    clientv3.LeaseID // lease of the removed record; clientv3.NoLease: there is none to renew
+	left     int64            // remaining time of the lease at the last check, in seconds
 }
 
 // Release removes the record of a member.
@@ -55,7 +55,7 @@ func (s *store) Release(ctx context.Context, name string) (*agent.Released, erro
 	return released, err
 }
 
-// look returns the length of the lease, and its remaining time.
+// look checks the lease, stores its remaining time, and returns its granted lifetime in seconds.
 func (r *removed) look(ctx context.Context) (granted int64, err error) {
 	if r.lease == clientv3.NoLease {
 		return 0, nil
@@ -65,14 +65,14 @@ func (r *removed) look(ctx context.Context) (granted int64, err error) {
 		return 0, err
 	}
 	if r.left = lease.TTL; lease.TTL <= 0 {
-		r.lease = clientv3.NoLease // it has run out
+		r.lease = clientv3.NoLease // the lease has expired
 		return 0, nil
 	}
 	return lease.GrantedTTL, nil
 }
 
-// sign looks for a sign that the member's agent still runs. A running agent restores the record
-// at once, or after a pause if it had to do so before. A running agent also renews its lease.
+// sign looks for a sign that the member's agent still runs. A running agent restores the record, at
+// once or after a pause if it has restored it recently. It also renews its lease.
 func (r *removed) sign(ctx context.Context) (sign string, err error) {
 	err = r.withToken(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, askFor)

@@ -21,8 +21,8 @@ func (s *store) Watch(ctx context.Context, version string, changed func(fleet.En
 }
 
 func (s *store) watch(ctx context.Context, revision int64, changed func(fleet.Entry, bool)) error {
-	// A member of etcd that has lost contact with the other members must report this rather than
-	// stay silent.
+	// With this option, an etcd server that has lost contact with the other servers ends the watch
+	// with an error, instead of reporting nothing.
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	news := s.client.Watch(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithRev(revision+1), clientv3.WithFragment())

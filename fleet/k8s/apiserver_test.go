@@ -34,7 +34,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
-// Against a real API server: "make test-k8s".
+// "make test-k8s" runs these tests with a real API server.
 var (
 	apiserver = flag.String("apiserver", "kube-apiserver", "the program")
 	etcd      = flag.String("etcd", "etcd", "the program that it keeps its state in")
@@ -43,10 +43,10 @@ var (
 )
 
 const (
-	// The manifest's service account may do no more than its role says.
+	// The agents use the manifest's service account, which has no rights except those of its role.
 	adminToken, agentToken = "admin", "agent"
 	serverURL              = "https://127.0.0.1:6443"
-	serverStart            = 2 * time.Minute // on a busy machine
+	serverStart            = 2 * time.Minute // long enough for a busy machine
 )
 
 // server is a kube-apiserver with an etcd, in the test's network namespace.
@@ -61,7 +61,7 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	s := &server{t: t, dir: t.TempDir()}
-	s.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // it has just made its certificate
+	s.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // its certificate is new
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func newServer(t *testing.T) *server {
 	s.file("sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 	s.file("tokens.csv", []byte(adminToken+",admin,1,system:masters\n"+agentToken+",system:serviceaccount:srdtun:srdtun,2\n"))
 	s.config(adminToken, "{token: "+adminToken+"}")
-	s.config(agentToken, "{token: "+agentToken+"}") // says nothing of a node
+	s.config(agentToken, "{token: "+agentToken+"}") // this token does not name a node
 	s.etcd = s.run("etcd", *etcd, "--data-dir", filepath.Join(s.dir, "etcd"))
 	s.start()
 	t.Cleanup(func() { s.stop(); s.end(s.etcd) })
@@ -87,8 +87,8 @@ current-context: x
 `, serverURL, user))
 }
 
-// agentOf is a kubeconfig like the service account's in a pod on a node, with the claims of its
-// token.
+// agentOf writes a kubeconfig for the service account in a pod on the given node. Its token has the
+// same claims as in a real pod.
 func (s *server) agentOf(i int) string {
 	s.t.Helper()
 	return s.config(fmt.Sprintf("agent-n%d", i), fmt.Sprintf(
@@ -104,7 +104,7 @@ func (s *server) file(name string, data []byte) string {
 	return path
 }
 
-// run starts a program that ends with the test.
+// run starts a program, which is ended at the end of the test.
 func (s *server) run(name, program string, args ...string) *exec.Cmd {
 	s.t.Helper()
 	log, err := os.OpenFile(filepath.Join(s.dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -203,7 +203,7 @@ func (s *server) apply() {
 		}
 		kind, _ := object["kind"].(string)
 		if at[kind] == "" {
-			continue // the comment at its head
+			continue // the comment at the beginning
 		}
 		s.must("POST", at[kind]+"?fieldValidation=Strict", object)
 		n++
@@ -213,7 +213,7 @@ func (s *server) apply() {
 	}
 }
 
-// dialed is a client of the API server.
+// dialed returns a client of the API server.
 func dialed(t *testing.T, kubeconfig, annotation string) *nodes {
 	t.Helper()
 	s, err := (&cluster{kubeconfig: kubeconfig, annotation: annotation}).dial()
@@ -223,7 +223,7 @@ func dialed(t *testing.T, kubeconfig, annotation string) *nodes {
 	return s.(*nodes)
 }
 
-// home is where the test was started: the module's folder.
+// home is the directory in which the test was started, which is the folder of the package.
 var home = func() string { d, _ := os.Getwd(); return d }()
 
 // allow writes an allow list of n members.
@@ -235,7 +235,7 @@ func (s *server) allow(n int) string {
 	return s.file(fmt.Sprintf("allow-%d", n), b.Bytes())
 }
 
-// node is an agent that runs.
+// node is a running agent of one node.
 type node struct {
 	s    *server
 	dir  string
@@ -250,7 +250,7 @@ func (s *server) join(i int, list string) *node {
 	return n
 }
 
-// again starts it, with the files that it has.
+// again starts the agent, with the files that are already in its directory.
 func (n *node) again(i int, list string) {
 	t := n.s.t
 	t.Helper()
@@ -294,7 +294,7 @@ func (n *node) has() (v []string) {
 	return v
 }
 
-// await waits until a node has these others, and returns how long that took.
+// await waits until a node has the given other nodes as peers, and returns how long that took.
 func (n *node) await(most time.Duration, want ...string) time.Duration {
 	n.s.t.Helper()
 	slices.Sort(want)
@@ -323,7 +323,7 @@ func TestRealAPIServer(t *testing.T) {
 	one.await(2*time.Second, "n2", "n3")
 	t.Logf("a third one is everybody's peer after %v", time.Since(begin).Round(time.Millisecond))
 
-	// A stolen token admits no stranger.
+	// With a stolen token, no foreign host can become a member.
 	thief := dialed(t, s.agentOf(4), defaultAnnotation)
 	stranger := &fleet.Record{Name: "n4", PublicKey: key(99)}
 	if err := thief.write(t.Context(), "n4", stranger.Format()); err != nil {
@@ -335,7 +335,7 @@ func TestRealAPIServer(t *testing.T) {
 		}
 	}
 	one.await(time.Second, "n2", "n3")
-	// The role has no more than it needs.
+	// The role has no permissions except those that the agent needs.
 	if _, err := thief.Get(t.Context(), "n4", metav1.GetOptions{}); err == nil {
 		t.Error("the agent may get single Nodes, which it does not need")
 	}
@@ -343,7 +343,7 @@ func TestRealAPIServer(t *testing.T) {
 		t.Error("the agent may delete Nodes")
 	}
 
-	// The API server is down: all members stay, also past an agent's restart.
+	// While the API server is down, all members remain peers, even if an agent is restarted.
 	s.stop()
 	two.stop()
 	two.again(2, list)
@@ -355,13 +355,13 @@ func TestRealAPIServer(t *testing.T) {
 	four.await(retryMost+5*time.Second, "n1", "n2", "n3")
 	t.Logf("after %v without API server others have the fourth in %v", *dead, one.await(retryMost+5*time.Second, "n2", "n3", "n4"))
 
-	// A deleted member is gone.
+	// A deleted member stops being a peer.
 	four.stop()
 	s.must("DELETE", "/api/v1/nodes/n4", nil)
 	t.Logf("a deleted Node is gone after %v", one.await(10*time.Second, "n2", "n3"))
 }
 
-// TestRealPolicyOfTheManifest: an agent's token is good for one annotation of its own Node.
+// An agent's token permits changes of only one annotation of its own Node.
 func TestRealPolicyOfTheManifest(t *testing.T) {
 	s := newServer(t)
 	s.apply()
@@ -372,7 +372,7 @@ func TestRealPolicyOfTheManifest(t *testing.T) {
 		return dialed(t, kubeconfig, annotation)
 	}
 	own := client(s.agentOf(1), defaultAnnotation)
-	const most = 30 * time.Second // until the server has compiled a new policy
+	const most = 30 * time.Second // the server takes this long at most to compile a new policy
 	for end := time.Now().Add(most); own.write(t.Context(), "n2", []byte("x")) == nil; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the token of n1 changes n2")
@@ -402,13 +402,13 @@ func TestRealPolicyOfTheManifest(t *testing.T) {
 			t.Errorf("its own annotation, %q: %v", value, err)
 		}
 	}
-	// Others are not concerned.
+	// The policy does not affect other users.
 	if err := client(filepath.Join(s.dir, adminToken+".conf"), "other").write(t.Context(), "n2", []byte("x")); err != nil {
 		t.Errorf("the administrator: %v", err)
 	}
 }
 
-// TestThousandNodes measures the cost of one member's change for another member's agent.
+// TestThousandNodes measures what a change of one member costs the agent of another member.
 func TestThousandNodes(t *testing.T) {
 	s := newServer(t)
 	s.apply()
@@ -472,7 +472,7 @@ func TestThousandNodes(t *testing.T) {
 	}
 }
 
-// used is the processor time of this process, which runs the agent.
+// used returns the processor time that this process has used. The process runs the agent.
 func used(t *testing.T) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -17,15 +17,17 @@ import (
 )
 
 const (
-	// hostileNodes is the number of Nodes that a stolen token writes, each with hostileBytes of
-	// annotations.
+	// hostileNodes is the number of Nodes that an attacker writes with a stolen token, each with
+	// hostileBytes of annotations.
 	hostileNodes = 500
 	hostileBytes = 256 << 10
-	// maxHeap bounds the agent's heap while it lists them: half of its container's memory.
+	// maxHeap bounds the agent's heap in bytes while it lists them. It is half of the container's
+	// memory.
 	maxHeap = 64 << 20
 )
 
-// hostileServer has Nodes as large as an API server accepts, and one useful Node.
+// hostileServer returns a server with Nodes of the largest size that an API server accepts, and one
+// valid Node.
 func hostileServer(t *testing.T) (s *httptest.Server, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
 	value := strings.Repeat("x", hostileBytes)
@@ -38,7 +40,8 @@ func hostileServer(t *testing.T) (s *httptest.Server, asked *atomic.Int64) {
 			next = strconv.Itoa(from + limit)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		// Written piece by piece: the test does not measure the server's memory.
+		// The response is written in pieces, so that the server's memory does not affect the
+		// measurement.
 		fmt.Fprintf(w, `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"1","continue":%q},"items":[`, next)
 		for i := from; i < min(from+limit, hostileNodes); i++ {
 			if i > from {
@@ -54,8 +57,8 @@ func hostileServer(t *testing.T) (s *httptest.Server, asked *atomic.Int64) {
 	return s, asked
 }
 
-// TestAgentStaysSmall: Nodes with full annotations come in pages that are bounded in bytes. So
-// the agent stays within its container's memory.
+// Nodes with full annotations arrive in pages whose size in bytes is bounded. So the agent stays
+// within its container's memory.
 func TestAgentStaysSmall(t *testing.T) {
 	s, asked := hostileServer(t)
 	file := filepath.Join(t.TempDir(), "kubeconfig")

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// mendEvery is the pause between two corrections of the host's own record. Two programs that
-	// disagree must not keep the API server busy.
+	// mendEvery is the pause between two corrections of the host's own record, so that two programs
+	// that undo each other's changes do not keep the API server busy.
 	mendEvery = 5 * time.Second
-	// leaveFor is the time that an agent needs to restore its record, plus a margin.
+	// leaveFor is the longest time in which a running agent restores its record, plus a margin.
 	leaveFor = mendEvery + 2*time.Second
 )
 
-// Claim writes the record whenever the Node lacks it. If the write fails, the API server may
-// still be reachable for reading.
+// Claim writes the record whenever the Node lacks it. A failed write does not mean that the API
+// server is unreachable for reading.
 func (n *nodes) Claim(ctx context.Context, c *agent.Claim) error {
 	said := ""
 	for {
@@ -52,8 +52,7 @@ func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, erro
 	sign := func(ctx context.Context) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, askFor)
 		defer cancel()
-		// Release lists a single Node, because an agent's role permits the list operation but not
-		// get.
+		// Release lists a single Node, because an agent's role permits the verb list but not get.
 		page, err := n.Getter.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + is})
 		if err != nil {
 			return "", err
@@ -73,7 +72,7 @@ func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, erro
 func (n *nodes) write(ctx context.Context, name string, record []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
-	var value any // null removes a key: RFC 7386
+	var value any // null removes a key (RFC 7386)
 	if record != nil {
 		value = string(record)
 	}

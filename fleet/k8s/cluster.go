@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// askFor bounds the time of one request. kubelet's minimum timeout is as long.
+	// askFor bounds the time of one request. It is the same as kubelet's minimum timeout.
 	askFor = 10 * time.Second
 	// defaultAnnotation is the annotation that contains a node's record.
 	defaultAnnotation = "srdtun.io/member"
@@ -26,17 +26,17 @@ const (
 	// makes three requests, and the end of a watch makes one.
 	perSecond = 5
 	atOnce    = 10
-	// maxAnswer bounds an answer from the API server in bytes. The bound is large enough for 16
-	// Nodes with full annotations (256 KiB), or for the largest Node that etcd accepts. A watch
-	// has no bound, because the API server sends its Nodes one by one.
+	// maxAnswer bounds the size of a response from the API server in bytes. It is large enough for
+	// 16 Nodes with full annotations of 256 KiB each, or for the largest Node that etcd accepts. A
+	// watch has no such bound, because the API server sends its Nodes one by one.
 	maxAnswer = 4 << 20
 )
 
-// errTooLong means that an answer exceeds maxAnswer.
+// errTooLong means that a response exceeds maxAnswer.
 var errTooLong = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 
-// bounded refuses answers longer than maxAnswer. A user who may patch Nodes chooses their size,
-// and the API server bounds a page only by its number of Nodes.
+// bounded refuses responses longer than maxAnswer. A user who may patch Nodes chooses their size,
+// but the API server bounds a page only by its number of Nodes.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -47,7 +47,7 @@ func (b bounded) RoundTrip(q *http.Request) (*http.Response, error) {
 	return r, err
 }
 
-// boundedBody reads the body of an answer, up to maxAnswer bytes.
+// boundedBody reads the body of a response, up to maxAnswer bytes.
 type boundedBody struct {
 	io.ReadCloser
 	left int
@@ -103,7 +103,7 @@ func (c *cluster) flags(cmd *cobra.Command) {
 type nodes struct {
 	metadata.Getter
 	annotation string
-	settle     time.Duration // how long an agent may take to put its record back
+	settle     time.Duration // how long an agent may take to restore its record
 }
 
 func (n *nodes) String() string { return "the API server" }

@@ -26,7 +26,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
-// lines is a log that several goroutines may write.
+// lines is a log to which several goroutines may write.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -46,18 +46,18 @@ func (l *lines) String() string {
 
 func key(i int) fleet.Key { return fleet.Key{0: byte(i), 31: 1} }
 
-// api is an API server, as client-go's fake is one, with Nodes that are allowed.
+// api is client-go's fake of an API server, with an allow list of its Nodes.
 type api struct {
 	*fake.FakeMetadataClient
 	nodes *nodes
 	list  string // the allow list
 	mu    sync.Mutex
-	away  error // of the API server
-	// watching tells of each watch, which can be ended.
+	away  error // error of all requests while the API server is away
+	// watching receives each watch that begins. The test can end the watch.
 	watching chan *watch.RaceFreeFakeWatcher
 }
 
-// newAPI has the Nodes n1, n2, n3 and some more.
+// newAPI returns an API server with the Nodes n1, n2, n3 and those in `more`.
 func newAPI(t *testing.T, more ...string) *api {
 	scheme := runtime.NewScheme()
 	must(t, metav1.AddMetaToScheme(scheme))
@@ -78,7 +78,7 @@ func newAPI(t *testing.T, more ...string) *api {
 		defer a.mu.Unlock()
 		return a.away != nil, nil, a.away
 	})
-	// The fake's own watch knows no versions: changes are handed to this one.
+	// The fake's own watch does not support versions, so the test passes changes to this one.
 	a.PrependWatchReactor("nodes", func(clienttesting.Action) (bool, watch.Interface, error) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -93,7 +93,7 @@ func newAPI(t *testing.T, more ...string) *api {
 	return a
 }
 
-// fails makes every request fail, or none.
+// fails makes every request fail with err. If err is nil, requests succeed.
 func (a *api) fails(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,13 +114,13 @@ func (a *api) node(t *testing.T, name string) *metav1.PartialObjectMetadata {
 	return n
 }
 
-// record is the honest record of node i.
+// record returns the valid record of node i.
 func (a *api) record(t *testing.T, i int) *fleet.Record {
 	t.Helper()
 	return a.recordOf(t, fmt.Sprint("n", i), i)
 }
 
-// recordOf is the same for a member of any name.
+// recordOf is like record, for a member with any name.
 func (a *api) recordOf(t *testing.T, name string, i int) *fleet.Record {
 	t.Helper()
 	policy, err := agent.Files{Allow: a.list}.Load()
@@ -185,7 +185,7 @@ func TestNodesBecomePeers(t *testing.T) {
 	a.set(t, "n2", a.record(t, 2).Format())
 	r := start(t, a)
 	w := <-a.watching
-	r.wantFiles("fleet-n2.toml") // of the listing
+	r.wantFiles("fleet-n2.toml") // from the listing
 	r.await("announced", func() bool {
 		return a.node(t, "n1").Annotations[defaultAnnotation] == string(a.record(t, 1).Format())
 	})
@@ -198,7 +198,7 @@ func TestNodesBecomePeers(t *testing.T) {
 	if err != nil || !bytes.Contains(data, []byte("192.0.2.3:51820")) {
 		t.Errorf("%s, %v", data, err)
 	}
-	w.Modify(a.set(t, "n2", nil)) // leave
+	w.Modify(a.set(t, "n2", nil)) // the member leaves
 	r.wantFiles("fleet-n3.toml")
 	w.Delete(a.node(t, "n3"))
 	r.wantFiles()
@@ -208,7 +208,8 @@ func TestNodesBecomePeers(t *testing.T) {
 	}
 }
 
-// A writer to Nodes adds no peer, and this host's record comes back.
+// A user who may write to Nodes cannot add a peer. If this host's record is changed, the agent
+// restores it.
 func TestPolicyCounts(t *testing.T) {
 	a := newAPI(t)
 	stranger := &fleet.Record{Name: "n2", PublicKey: key(9), AllowedIPs: a.record(t, 2).AllowedIPs}
@@ -226,7 +227,8 @@ func TestPolicyCounts(t *testing.T) {
 	}
 }
 
-// While the API server is down all members stay. Changes arrive when it is back.
+// While the API server is down, all members remain peers. The agent gets the changes when the
+// server is back.
 func TestAPIServerAway(t *testing.T) {
 	a := newAPI(t)
 	a.set(t, "n2", a.record(t, 2).Format())
@@ -246,7 +248,7 @@ func TestAPIServerAway(t *testing.T) {
 	}
 }
 
-// A watch that ends, or whose version is too old, loses nothing.
+// If a watch ends, or its version is too old, the agent misses no change.
 func TestWatchEnds(t *testing.T) {
 	a := newAPI(t)
 	r := start(t, a)
@@ -255,7 +257,7 @@ func TestWatchEnds(t *testing.T) {
 	w = <-a.watching
 	w.Modify(a.set(t, "n2", a.record(t, 2).Format()))
 	r.wantFiles("fleet-n2.toml")
-	a.set(t, "n3", a.record(t, 3).Format()) // nobody tells
+	a.set(t, "n3", a.record(t, 3).Format()) // no watch reports this change
 	gone := apierrors.NewGone("too old").Status()
 	w.Error(&gone)
 	<-a.watching

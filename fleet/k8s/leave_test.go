@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// TestLeaveWhileTheAgentRuns fails, and says why; without an agent it removes the record.
+// While the agent runs, Leave fails with the reason. Without an agent it removes the record.
 func TestLeaveWhileTheAgentRuns(t *testing.T) {
 	a := newAPI(t)
 	r := start(t, a)

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// pod is what the manifest's DaemonSet says of identities.
+// pod has the fields of the manifest's DaemonSet that concern users and access.
 type pod struct {
 	Kind string
 	Spec struct {
@@ -46,8 +46,8 @@ func (c *container) mounts(path string) (volume string) {
 	return ""
 }
 
-// The container that reads packets of the network does not see the token, and the one that reads
-// records is another user than the daemon, so that its files are those of a guest.
+// The container that reads packets from the network cannot see the token. The container that reads
+// records runs as a user other than the daemon's, so that its files count as those of a guest.
 func TestManifestKeepsContainersApart(t *testing.T) {
 	text, err := os.ReadFile("../../contrib/kubernetes/srdtun.yaml")
 	must(t, err)
@@ -77,7 +77,8 @@ func TestManifestKeepsContainersApart(t *testing.T) {
 		}
 	}
 	for _, v := range spec.Volumes {
-		// kubelet would make a directory of root's, which the agent cannot write.
+		// With another type, kubelet would create the directory for root, and the agent could not
+		// write to it.
 		if v.HostPath != nil && v.HostPath.Path == dir && v.HostPath.Type != "Directory" {
 			t.Errorf("%s: type %s", v.Name, v.HostPath.Type)
 		}

@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/fleet"
 )
 
-// unlikeNode is a prefix for members whose Nodes have names that a member cannot have: some
-// providers name Nodes by addresses. No Node's name contains an underscore (RFC 1123), so two
-// Nodes never become one member.
+// unlikeNode is the prefix of a member's name if the Node's name cannot be a member's name. For
+// instance, some providers use addresses as names of Nodes. No Node's name contains an underscore
+// (RFC 1123), so two Nodes never get the same member's name.
 const unlikeNode = "node_"
 
 // memberName converts a Node's name to a member's name.

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// The name of a Node is one for a member, and leads back to the Node.
+// Each Node's name is converted to a valid member's name, and back to the same Node's name.
 func TestNodesHaveNamesOfMembers(t *testing.T) {
 	for node, want := range map[string]string{
 		"n1": "n1", "ip-10-0-0-5.ec2.internal": "ip-10-0-0-5.ec2.internal", "node-10-0-0-5": "node-10-0-0-5",
@@ -22,14 +22,15 @@ func TestNodesHaveNamesOfMembers(t *testing.T) {
 	}
 }
 
-// A Node whose name has the shape of a key has no name as a member: reports would hide it.
+// A Node whose name has the form of a key is refused as a member, because bug reports would hide
+// the name.
 func TestNodeNamedLikeAKeyIsRefused(t *testing.T) {
 	if node := strings.Repeat("a", 43); fleet.CheckName(memberName(node)) == nil {
 		t.Errorf("%s became %s", node, memberName(node))
 	}
 }
 
-// A Node whose name is its address becomes a peer of the others, and leaves.
+// A Node whose name is its address can become a member, and can leave.
 func TestNodeNamedAsItsAddressIsAMember(t *testing.T) {
 	const node, name = "10.0.0.5", "node_10.0.0.5"
 	a := newAPI(t, node)

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// pageSize is the maximum number of Nodes in one request. If an answer is longer than
+	// pageSize is the maximum number of Nodes in one request. If a response is longer than
 	// maxAnswer, List requests fewer Nodes. The metadata of a Node has some 5 kB.
 	pageSize = 128
-	// retryMost bounds the pause after a failed request. A thousand agents must not overload an
-	// API server that restarts.
+	// retryMost bounds the pause after a failed request. It is long, because a thousand agents must
+	// not overload an API server that restarts.
 	retryMost = 30 * time.Second
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A figure in its range meets its goal, and one without a goal always does.
+// A metric within its range meets its goal, and a metric without a goal always does.
 func TestGoals(t *testing.T) {
 	for _, c := range []struct {
 		goal goal
@@ -37,7 +37,7 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// No two scenes have the same name, and each figure has a unit or counts something.
+// All scenes have different names, and each metric has a unit or is a count.
 func TestScenes(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range scenes() {
@@ -54,7 +54,8 @@ func TestScenes(t *testing.T) {
 	}
 }
 
-// Two runs give the same figures, on any number of processors, and one line of JSON each.
+// Two runs give the same values of all metrics, on any number of processors. Each metric has one
+// line of JSON.
 func TestSameFigures(t *testing.T) {
 	var texts [2]string
 	for i := range texts {

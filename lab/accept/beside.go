@@ -9,23 +9,23 @@ import (
 
 // rivals is a scene in which flows in a tunnel compete with plain TCP on the same links.
 type rivals struct {
-	inside, plain int // flows
+	inside, plain int // number of flows
 	links         int
 	queue         int
 	buffer        string
 	limit, skip   time.Duration
-	police        float64 // Mbit/s; 0: no policer
+	police        float64 // rate of a policer in Mbit/s; 0: no policer
 }
 
 const (
 	linkMbit = 100
-	linkWay  = 50 * time.Microsecond // one way: what is long here is the buffer
+	linkWay  = 50 * time.Microsecond // one-way delay of a link; short, because the buffers are long
 	// deepQueue is the size in bytes of a queue of 200 ms at 100 Mbit/s.
 	deepQueue = 2500 << 10
-	// fairLeast and fairMost bound a rate relative to the fair share.
+	// fairLeast and fairMost bound the ratio of a rate to the fair share.
 	fairLeast, fairMost = 0.5, 2
 	// policedLeast is the share of the fair rate that a plain flow must keep behind a policer. A
-	// policer has no queue, so no sender can measure queueing delay there.
+	// policer has no queue, so senders cannot measure a queueing delay there.
 	policedLeast = 0.3
 	// idleLink is the largest share of the links' capacity that all flows together may leave
 	// unused.
@@ -91,8 +91,8 @@ func (x *rivals) play(r *round) (inside, outside, lost float64, err error) {
 	return rate(res, "tunnel", x.skip, x.limit), rate(res, "plain", x.skip, x.limit), waste(res), nil
 }
 
-// These constants describe a provider's policer, which drops all packets above its rate and queues
-// none.
+// These constants describe the policer of a provider. It drops all packets above its rate, and
+// queues none.
 const (
 	policedMbit   = 20
 	policedWay    = 10 * time.Millisecond

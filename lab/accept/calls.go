@@ -9,32 +9,32 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// These constants describe calls: small UDP flows of 50 packets a second, beside bulk flows that
-// fill two unlike uplinks. The first uplink is the better one, and fails at the end.
+// These constants describe calls, which are small UDP flows of 50 packets a second. Bulk flows fill
+// two different uplinks at the same time. The first uplink is the better one, and fails at the end.
 const (
 	callFlows  = 5
 	callEvery  = 20 * time.Millisecond
 	callPacket = 200 // bytes: 160 of G.711, with headers
 	callSkip   = 3 * time.Second
-	callSplit  = 7 * time.Second // from this time on packets are counted separately: callDies is near
+	callSplit  = 7 * time.Second // packets from this time on are counted separately, because of the failure at callDies
 	callDies   = 7200 * time.Millisecond
 	callEnds   = 8500 * time.Millisecond
 	callLimit  = 9500 * time.Millisecond
 	bulkFlows  = 4
 
-	callLoss  = 0.1 // percent
-	callDelay = 10. // ms above the best line's idle delay
+	callLoss  = 0.1 // largest loss in percent
+	callDelay = 10. // largest delay in ms above that of the best line when idle
 	callDeath = 1.  // packets
 )
 
-// calls are the figures of one run.
+// calls has the metrics of one run.
 type calls struct {
-	loss, p99 float64 // in percent and ms, before the line dies
-	died      float64 // packets lost around the death
+	loss, p99 float64 // loss in percent and delay in ms, before the line fails
+	died      float64 // number of packets lost around the failure
 }
 
-// callPairs returns the profiles of the calls' uplinks. The profile of 5G is that of LTE, because
-// the list of profiles has no 5G. Its rate and its delay are those of an ordinary 5G line.
+// callPairs returns the profiles of the calls' uplinks. For 5G it uses the profile of LTE, because
+// the list has no 5G. The rate and delay of that profile are those of an ordinary 5G line.
 func callPairs() (v []profile) {
 	for _, p := range profiles() {
 		switch p.name {
@@ -50,8 +50,8 @@ func callPairs() (v []profile) {
 	return v
 }
 
-// callScenes compares a tunnel over both uplinks with the policy "duplicate", and with a tunnel
-// over the better uplink alone. One seed is enough for the two comparisons.
+// callScenes measures a tunnel over both uplinks. It compares this tunnel with one that uses the
+// policy "duplicate", and with one over the better uplink alone. For these two, one seed is enough.
 func callScenes() (v []*scene) {
 	for _, p := range callPairs() {
 		const (
@@ -112,7 +112,8 @@ func callScenes() (v []*scene) {
 	return v
 }
 
-// call measures calls beside a number of bulk flows. A single line never dies.
+// call measures calls that compete with a number of bulk flows. If there is only one line, it does
+// not fail.
 func (r *round) call(policy string, bulk int, lines ...lab.UplinkPlan) (c calls, mbit float64, err error) {
 	size := int64(callEnds/callEvery) * callPacket
 	x := trial{

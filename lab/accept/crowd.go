@@ -12,7 +12,7 @@ import (
 )
 
 // In a crowd, all hosts of one leaf start to send at the same time to one host of another leaf,
-// over four spines. The goodput of a crowd is measured from the start.
+// over four spines. Its goodput is measured from the start of the flows.
 const (
 	crowdHosts  = 100
 	crowdSpines = 4
@@ -139,7 +139,8 @@ func sum(v []float64) (s float64) {
 	return s
 }
 
-// fairness returns Jain's index of v: 1 if all are equal, 1/n if one has everything.
+// fairness returns Jain's index of v, which is 1 if all values are equal, and 1/n if all but one
+// are zero.
 func fairness(v []float64) float64 {
 	squares := 0.0
 	for _, x := range v {
@@ -148,7 +149,7 @@ func fairness(v []float64) float64 {
 	return sum(v) * sum(v) / float64(len(v)) / max(squares, 1e-9)
 }
 
-// incastGoal bounds the completion time of the last flow, as a multiple of the ideal time.
+// incastGoal bounds the completion time of the last flow. It is a multiple of the ideal time.
 const incastGoal = 1.3
 
 // incastScene sends 48 simultaneous flows from 4 hosts to one host, between daemons.

@@ -28,7 +28,7 @@ type options struct {
 type line struct {
 	Scene  string    `json:"scene"`
 	Figure string    `json:"figure"`
-	Value  float64   `json:"value"` // the median, or the worst
+	Value  float64   `json:"value"` // the median over the seeds, or the worst value
 	Unit   string    `json:"unit"`
 	Goal   string    `json:"goal"`
 	OK     bool      `json:"ok"`
@@ -63,7 +63,8 @@ func run(o *options) (missed int, err error) {
 	return missed, nil
 }
 
-// wanted returns the scenes that match the flag -only by their own name or by a metric's name.
+// wanted returns the scenes that the flag -only selects, by the name of the scene or of one of its
+// metrics.
 func wanted(all []*scene, only string) (v []*scene) {
 	for _, s := range all {
 		names := []string{s.name}
@@ -115,7 +116,7 @@ func play(all []*scene, o *options) ([]*round, error) {
 	return rounds, errors.Join(bad...)
 }
 
-// outcome computes each metric's median over the seeds.
+// outcome computes the value of each metric from the values of all seeds.
 func outcome(all []*scene, rounds []*round, o *options) (lines []line) {
 	for _, s := range all {
 		for _, f := range s.figures {

@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// These constants describe an ADSL line, whose modem buffers 120 packets, or 1.4 s of upload.
+// These constants describe an ADSL line. Its modem buffers 120 packets, which take 1.4 s to upload.
 const (
 	adslDown  = 16.
 	adslUp    = 1.
@@ -76,14 +76,14 @@ func adslScene() *scene {
 const (
 	longThere = 20.
 	longBack  = 4.
-	longWay   = 300 * time.Millisecond // one way
+	longWay   = 300 * time.Millisecond // one-way delay
 	longLoss  = 0.005
 	longLimit = 20 * time.Second
 	longQueue = 512 << 10
 )
 
-// longScene sends one flow over a long path, first in one direction and then in the other, and
-// compares the rates with plain TCP.
+// longScene sends one flow over a long path, first in one direction and then in the other. It
+// compares the rates with those of plain TCP.
 func longScene() *scene {
 	link := lab.UplinkPlan{Mbit: longThere, Back: longBack, Delay: d(longWay), Loss: longLoss, Queue: longQueue}
 	const there, back, here, hereBack = "there, of plain TCP's", "back, of plain TCP's", "there", "back"
@@ -122,7 +122,7 @@ func longScene() *scene {
 const (
 	uplinkGoes  = 6 * time.Second
 	uplinkAway  = 8 * time.Second
-	uplinkFull  = 3 * time.Second // after it came back the rate is to be what it was
+	uplinkFull  = 3 * time.Second // after this time since the recovery, the rate must be as before the failure
 	uplinkLimit = uplinkGoes + uplinkAway + uplinkFull + 3*time.Second
 	uplinkWay   = 5 * time.Millisecond
 	uplinkQueue = 50 * time.Millisecond

@@ -10,12 +10,12 @@ import (
 // These constants describe a load of many small UDP flows, like those of calls and games.
 const (
 	loadFlows  = 64
-	loadRate   = 5000 // packets a second, of all flows together
+	loadRate   = 5000 // packets a second of all flows together
 	loadPacket = 800
-	loadRest   = 2 * time.Second // idle before the load begins
+	loadRest   = 2 * time.Second // idle time before the load begins
 	loadFirst  = 2 * time.Second
 	fabricWay  = 5 * time.Millisecond
-	// loadDelay bounds a packet's delay in ms over a path with a delay of 5 ms.
+	// loadDelay bounds the delay of a packet, in ms, on a path whose own delay is 5 ms.
 	loadDelay = 40.
 )
 
@@ -30,10 +30,10 @@ func fabric(most int) (v []lab.UplinkPlan) {
 
 // load sends datagrams in one or both directions, in a tunnel that was idle before.
 type load struct {
-	flows, rate int // of each way
+	flows, rate int // number of flows, and their packets a second, in each direction
 	both        bool
 	lasts       time.Duration
-	from        time.Duration // when packets begin to count, from time zero
+	from        time.Duration // time, from time zero, from which packets are counted
 }
 
 // trial returns the experiment that sends this load. One packet opens the tunnel, which then stays
@@ -64,7 +64,7 @@ const (
 	disordered = "out of order"
 )
 
-// playLoad runs a load, and records the metrics that the scene defines.
+// playLoad runs the trial, and records those metrics of the load that the scene has.
 func (r *round) playLoad(x trial) error {
 	res, err := r.play(x)
 	if err != nil {
@@ -98,7 +98,7 @@ func firstScene() *scene {
 const (
 	flaps     = 10
 	flapTime  = 300 * time.Millisecond
-	flapFrom  = loadRest + 4*time.Second // after the beginning is over
+	flapFrom  = loadRest + 4*time.Second // when the first seconds of the load are over
 	flapDelay = 100.
 )
 
@@ -119,10 +119,10 @@ func flapScene() *scene {
 
 // These constants belong to a scene in which one end of the tunnel restarts.
 const (
-	restartRate  = 1000 // packets a second each way
+	restartRate  = 1000 // packets a second in each direction
 	restartFlows = 16
 	restartAt    = loadRest + 3*time.Second
-	restartPause = 30 * time.Millisecond // of a daemon whose sockets and device stay
+	restartPause = 30 * time.Millisecond // pause of a daemon whose sockets and device remain
 	restartRest  = 4 * time.Second
 	restartP99   = 200.
 )

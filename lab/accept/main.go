@@ -1,7 +1,7 @@
-// Command accept runs the acceptance tests of the transport in virtual time. The command checks
-// each metric of the acceptance list that needs no kernel against its goal. Each scene simulates
-// daemons, runs with several seeds, and reports the median. Two runs of the same code give the same
-// results.
+// Command accept runs the acceptance tests of the transport in virtual time. The command measures
+// each metric of the acceptance list for which no kernel is needed, and compares it with its goal.
+// Each scene simulates daemons, runs with several seeds, and reports the median. Two runs of the
+// same code give the same results.
 //
 //	main.go     the command       scene.go    scenes, figures and goals
 //	play.go     one experiment    jobs.go     all of them, on all processors
@@ -16,8 +16,8 @@ import (
 	"runtime/debug"
 )
 
-// gcPercent is the growth of the heap, in percent, between two garbage collections. A large value
-// saves time, because most memory of a run is soon garbage.
+// gcPercent is the growth of the heap, in percent, between two garbage collections. It is large to
+// save time, because most memory of a run soon becomes garbage.
 const gcPercent = 400
 
 func main() {

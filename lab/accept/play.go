@@ -21,7 +21,7 @@ const (
 // These constants are the names of transports in the plans.
 const (
 	srdtun    = "srdtun"    // TCP in a tunnel
-	plain     = "tcp"       // TCP without one
+	plain     = "tcp"       // TCP without a tunnel
 	datagrams = "datagrams" // UDP in a tunnel
 )
 
@@ -29,7 +29,7 @@ const (
 type trial struct {
 	lab.Case
 	limit    time.Duration
-	queue    int // bytes; 0: homeQueue
+	queue    int // queue of each uplink in bytes; 0: homeQueue
 	datagram lab.TransportPlan
 }
 

@@ -12,18 +12,18 @@ import (
 type scene struct {
 	name    string
 	figures []figure
-	// host is the name of the scene's host model. An empty host name selects the model of the
-	// command line.
+	// host is the name of the scene's host model. If it is "", the model of the command line is
+	// used.
 	host string
-	// cost estimates the processor time of one seed in seconds, because the most expensive scenes
-	// start first.
+	// cost is the estimated processor time of one seed in seconds. The scenes with the largest cost
+	// are started first.
 	cost    float64
 	measure func(r *round) error
 }
 
-// busy returns the scene with hosts whose processors are busy with other processes. On a busy host
-// a daemon wakes milliseconds late, as on a small machine under load. Most faults that users report
-// appear only on busy hosts.
+// busy returns the scene, with hosts whose processors are busy with other processes. There a daemon
+// wakes with a delay of milliseconds, as on a small machine under load. Most faults that users
+// report appear only on such hosts.
 func busy(s *scene) *scene {
 	c := *s
 	c.name, c.host = s.name+", busy hosts", "daemon-busy"
@@ -35,12 +35,13 @@ type figure struct {
 	name string
 	unit string
 	goal goal
-	// With worst set, the metric is the worst value of all seeds in place of the median, so each
+	// If worst is set, the metric's value is the worst of all seeds in place of the median, so each
 	// seed must reach the goal.
 	worst bool
 }
 
-// of returns the metric of all seeds: the median, or the worst value by the metric's goal.
+// of returns the metric's value from the values of all seeds. This is the median, or the worst
+// value with respect to the goal.
 func (f *figure) of(seeds []float64) float64 {
 	switch {
 	case !f.worst:
@@ -82,7 +83,7 @@ type round struct {
 	scene  *scene
 	seed   uint64
 	plans  string
-	host   string // kind of hosts
+	host   string // name of the host model
 	values map[string]float64
 }
 

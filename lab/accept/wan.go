@@ -8,13 +8,13 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// profile describes two paths with different properties, as in the profiles of mqvpn (2026-06-18).
-// Delays in a profile are one-way.
+// profile describes two paths with different properties. The profiles come from mqvpn (2026-06-18).
+// Their delays are one-way.
 type profile struct {
 	name  string
 	a, b  lab.UplinkPlan
-	lossy bool // more than one packet in a hundred is lost, or delays vary by as much as they are
-	// alone names the paths, "a" or "ab", that may be the better of the two.
+	lossy bool // more than 1 % of packets is lost, or delays vary by as much as their mean
+	// alone names the paths that may be the better of the two: "a" or "ab".
 	alone string
 	limit time.Duration
 	skip  time.Duration
@@ -23,10 +23,10 @@ type profile struct {
 const (
 	wanLimit = 20 * time.Second
 	wanSkip  = 8 * time.Second
-	farLimit = 30 * time.Second // of paths of 320 ms
+	farLimit = 30 * time.Second // duration of a run on paths of 320 ms
 	farSkip  = 15 * time.Second
-	// fastLimit is the duration of a run on paths of hundreds of Mbit/s, where each second takes
-	// long to simulate.
+	// fastLimit is the duration of a run on paths of hundreds of Mbit/s. It is short, because each
+	// second of such a run takes long to simulate.
 	fastLimit = 8 * time.Second
 	fastSkip  = 3 * time.Second
 
@@ -77,8 +77,8 @@ func wanScenes() (v []*scene) {
 			best float64
 			bad  error
 		)
-		// One seed is enough for the better path alone, because its goodput is only the
-		// denominator.
+		// For the better path alone one seed is enough, because its goodput is only the denominator
+		// of the ratio.
 		alone := func(r *round) (float64, error) {
 			once.Do(func() { best, bad = p.better(r) })
 			return best, bad

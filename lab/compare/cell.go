@@ -13,10 +13,10 @@ import (
 // Scenario is a network fault or an additional load.
 type Scenario struct {
 	Name  string
-	fault string // kind of package lab; "": none
+	fault string // kind of fault in package lab; "": no fault
 	value float64
-	late  bool // it begins while flows are under way
-	// Incast adds requests that many servers answer simultaneously.
+	late  bool // the fault begins while flows are in progress
+	// If Incast is set, there are also requests that many servers answer simultaneously.
 	Incast bool
 }
 
@@ -40,7 +40,7 @@ func Scenarios(names []string) ([]Scenario, error) {
 	return pick("scenario", scenarios, names, func(s Scenario) string { return s.Name }, always)
 }
 
-// Workload describes where the flow sizes come from.
+// Workload is a distribution of flow sizes.
 type Workload struct {
 	Name  string
 	File  string
@@ -48,7 +48,7 @@ type Workload struct {
 }
 
 var workloads = []Workload{
-	{Name: "websearch", File: "websearch.cdf", Fewer: 1}, // mean 1.6 MB
+	{Name: "websearch", File: "websearch.cdf", Fewer: 1}, // the mean flow size is 1.6 MB
 	{Name: "datamining", File: "datamining.cdf", Fewer: 2},
 }
 
@@ -59,12 +59,12 @@ func Workloads(names []string) ([]Workload, error) {
 
 // Scale holds the parameters that set the size of an experiment.
 type Scale struct {
-	Flows int   // about so many arrive
-	Most  int64 // bytes of the largest; larger ones are cut to it; 0: any
+	Flows int   // approximate number of flows
+	Most  int64 // largest flow size in bytes, to which larger sizes are cut; 0: no limit
 	MTU   int
 	Ports int
-	// Timeout is the flowlet timeout of systems without one of their own. A Timeout of zero selects
-	// the policy's default.
+	// Timeout is the flowlet timeout of systems that do not set one themselves. Zero selects the
+	// policy's default.
 	Timeout time.Duration
 	// Granularity is the timer granularity of the tunnel ends (srd.Config). The papers implement
 	// policies in a network interface or a switch, which reacts within a microsecond. A user-space
@@ -78,20 +78,21 @@ type Cell struct {
 	Fabric   Fabric
 	Scenario Scenario
 	Workload Workload
-	Load     float64 // of the capacity between leaves while all is well
+	Load     float64 // offered load as a share of the capacity between leaves without a fault
 	Seed     uint64
 	Scale    Scale
 }
 
 // All cells of the comparison use these constants.
 const (
-	// portQueue is the capacity of a switch port's queue in bytes, which is 800 us at 10 Gbit/s. At
-	// the time of CONGA's paper, switches shared 10 to 20 MB of buffer among all ports.
+	// portQueue is the capacity of a switch port's queue in bytes, which holds 800 us of packets at
+	// 10 Gbit/s. At the time of CONGA's paper, the ports of a switch shared a buffer of 10 to 20
+	// MB.
 	portQueue = 1_000_000
 	// fileBytes is the size of the file that an incast transfers (CONGA, section 5.4).
 	fileBytes = 10_000_000
 	// patience is the time that flows have to complete after the last arrival. A flow that is still
-	// open after patience counts as ended, and is marked.
+	// open then counts as ended at that time, and is marked.
 	patience = 2 * time.Second
 	// groupLoad is the group of the workload's flows, and groupIncast is the group of incast
 	// requests.
@@ -169,7 +170,7 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	fmt.Fprintf(b, "[network]\ntopology = %q\nqueue = %d\nmark = %d\ntell = %v\n", c.Fabric.Topology, portQueue, c.System.Mark, c.System.Tell)
 	kind := c.System.Kind
 	if kind == fairKind {
-		kind = "tcp" // in any case the flows are the same
+		kind = "tcp" // any kind would do, because the flows are the same
 	}
 	if kind == "tunnel" && c.Fabric.Edge {
 		kind = "edge"
@@ -185,8 +186,8 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	} else {
 		fmt.Fprintf(b, "ports = %d\ngranularity = %q\npolicy = %q\nflowlet_timeout = %q\nunordered = %v\n",
 			c.Scale.Ports, c.Scale.Granularity, c.System.Policy, cmp.Or(c.System.Timeout, c.Scale.Timeout), c.System.Unordered)
-		// A daemon on a server gives the rate of its network card to congestion control. A leaf
-		// switch has several links, so there is no single rate that bounds a peer's traffic.
+		// A daemon on a server passes the rate of its network card to congestion control. A leaf
+		// switch has several links, so no single rate bounds the traffic to a peer.
 		if c.System.Rated {
 			fmt.Fprintf(b, "link_gbit = %g\n", c.Fabric.Uplink)
 		}

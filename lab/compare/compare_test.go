@@ -17,7 +17,7 @@ import (
 
 func read(file string) ([]byte, error) { return os.ReadFile(filepath.Join("..", "testdata", file)) }
 
-// small is a matrix that takes a moment.
+// small returns a matrix that takes only a moment to run.
 func small(t *testing.T) *Matrix {
 	t.Helper()
 	m := &Matrix{Loads: []float64{0.4}, Seeds: 1, Scale: Scale{Flows: 12, Most: 200_000, MTU: 9000, Ports: 8, Granularity: time.Microsecond}}
@@ -32,8 +32,8 @@ func small(t *testing.T) *Matrix {
 	return m
 }
 
-// Every system carries every scenario, and all flows end. TCP and MPTCP are excused on a
-// dead cable that nobody knows. All systems have the same flows.
+// With every system, all flows complete in every scenario. Exceptions are TCP and MPTCP if a cable
+// is dead and routing does not know it. All systems have the same flows.
 func TestEverySystemInEveryScenario(t *testing.T) {
 	m := small(t)
 	flows := map[string]int{}
@@ -60,9 +60,10 @@ func TestEverySystemInEveryScenario(t *testing.T) {
 	}
 }
 
-// Policies of flows and flowlets need no restoring of order. With a cable out of service,
-// hardly a packet waits for an earlier one, and flows are as fast without it. The policy
-// spray needs it: many times as many of its packets wait, and without it flows take longer.
+// Policies that choose paths for flows or flowlets do not need to restore order. Even with a cable
+// out of service, hardly any packet waits for an earlier one, and flows are as fast without
+// restored order. The policy spray needs it. Many times as many of its packets wait, and without
+// restored order flows take longer.
 func TestFlowletsStayInOrder(t *testing.T) {
 	m := small(t)
 	m.Scale = Scale{Flows: 60, Most: 3_000_000, MTU: 9000, Ports: 32, Granularity: 20 * time.Microsecond}
@@ -97,7 +98,7 @@ func TestFlowletsStayInOrder(t *testing.T) {
 	}
 }
 
-// The flows of a cell offer about the load in its name.
+// The flows of a cell offer approximately the cell's load.
 func TestLoad(t *testing.T) {
 	for _, f := range fabrics {
 		for _, w := range workloads {
@@ -122,7 +123,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// All servers answer an incast no larger than the leaf.
+// If an incast has no more servers than a leaf, all of them answer.
 func TestIncast(t *testing.T) {
 	m := small(t)
 	var last float64
@@ -140,7 +141,7 @@ func TestIncast(t *testing.T) {
 	}
 }
 
-// records are two systems in two situations. The second has two seeds.
+// records returns the records of two systems in two cells. The second cell has two seeds.
 func records() []Record {
 	r := func(load float64, system string, seed uint64, mean, p99 float64, open int) Record {
 		return Record{Key: Key{Fabric: "f", Scenario: "s", Workload: "w", Load: load, System: system, Seed: seed}, Mean: mean, P99: p99, Open: open}
@@ -204,7 +205,7 @@ func TestOverallColumns(t *testing.T) {
 	}
 }
 
-// Systems come in the order of their first record, and their records in their own.
+// Systems are in the order of their first record. The records of a system keep their order.
 func TestBySystem(t *testing.T) {
 	v := bySystem(records(), func(r *Record) bool { return r.Load == 0.3 && r.Mean > 100 })
 	if len(v) != 2 || len(v[0]) != 1 || v[0][0].System != "a" || len(v[1]) != 2 || v[1][0].P99 != 700 || v[1][1].P99 != 900 {
@@ -212,7 +213,8 @@ func TestBySystem(t *testing.T) {
 	}
 }
 
-// Orders of several runs add up by system; systems without a tunnel have none.
+// The table adds up the order counters of all runs of a system. Systems without a tunnel have no
+// row.
 func TestOrderTable(t *testing.T) {
 	v := records()[:3]
 	v[0].Order = &lab.OrderStats{Delivered: 1000, Held: 10, MostHeld: 4, MostBytes: 9000, Longest: 70}
@@ -228,7 +230,8 @@ func TestOrderTable(t *testing.T) {
 	}
 }
 
-// Inner counters add up by system; systems without a tunnel have none.
+// The table adds up the inner counters of all runs of a system. Systems without a tunnel have no
+// row.
 func TestInnerTable(t *testing.T) {
 	v := records()[:3]
 	v[0].Inner = &lab.InnerStats{Retransmitted: 12, Timeouts: 2, Queue: 3, Dropped: 7}
@@ -244,7 +247,7 @@ func TestInnerTable(t *testing.T) {
 	}
 }
 
-// A least timeout is TCP's, in a tunnel or not.
+// The minimum timeout of a system applies to TCP, inside a tunnel or not.
 func TestShortTimeouts(t *testing.T) {
 	for name, want := range map[string]time.Duration{"spray": 0, "spray-10ms": shortRTO, "conga-100us-10ms": shortRTO, "tcp": 0, "tcp-10ms": shortRTO} {
 		systems, err := Systems([]string{name})
@@ -260,7 +263,7 @@ func TestShortTimeouts(t *testing.T) {
 	}
 }
 
-// Records are read as they were written, the last line may be cut off, and no other.
+// Records are read as they were written. Only the last line may be incomplete.
 func TestRead(t *testing.T) {
 	var b bytes.Buffer
 	w := json.NewEncoder(&b)
@@ -282,7 +285,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Requests count by their slowest answer, and not among the flows.
+// The time of a request is that of its slowest answer. The flows of requests do not count among the
+// other flows.
 func TestSum(t *testing.T) {
 	var x Record
 	x.Sum([]Took{

@@ -3,7 +3,7 @@ package compare
 // Fabric describes a network with two tiers of switches.
 type Fabric struct {
 	Name     string
-	Topology string // file
+	Topology string // name of the topology file
 	Servers  int
 	PerLeaf  int
 	// From and To are ranges of server numbers, first and last, for the senders and receivers of
@@ -13,14 +13,14 @@ type Fabric struct {
 	Share float64
 	// Gbit is the capacity between leaves in Gbit/s, for all sending servers together.
 	Gbit float64
-	// With Edge set, tunnels end at the leaf switches, otherwise at the servers.
+	// If Edge is set, tunnels end at the leaf switches, otherwise at the servers.
 	Edge bool
 	// Uplink is the rate of a link between a leaf and a spine in Gbit/s.
 	Uplink float64
-	// Broken lists the cables that scenarios with a broken cable affect.
+	// Broken lists the cables that fail in scenarios with a fault.
 	Broken []int
-	// Clients lists the servers that request files. Each client gets its answers from Fan servers.
-	// Step is the difference between the numbers of two servers that answer one client.
+	// Clients lists the servers that request files. For each request of a client, Fan servers
+	// answer. The numbers of two successive ones differ by Step.
 	Clients   []int
 	Fan, Step int
 }

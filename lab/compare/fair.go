@@ -8,12 +8,11 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// fairKind is the name of a theoretical reference that the tables list like a system. In the
-// reference, flows always share the servers' links, and the capacity between the leaves, max-min
-// fairly (Bertsekas and Gallager, Data Networks, section 6.5.2). The reference has no round trips,
-// headers, losses or collisions. A system with a lower mean than the reference is not fair: it
-// serves one of two equal flows before the other. The reference is left out when the best system is
-// chosen.
+// fairKind is the name of a theoretical reference that the tables list like a system. In it, flows
+// always share the servers' links, and the capacity between the leaves, max-min fairly (Bertsekas
+// and Gallager, Data Networks, section 6.5.2). There are no round trips, headers, losses or
+// collisions. A system with a lower mean than the reference cannot be fair, because it serves one
+// of two equal flows before the other. The reference is ignored when the best system is determined.
 const fairKind = "fair"
 
 // fairFlow is one flow of the theoretical reference. All times of a fairFlow are in microseconds.
@@ -57,10 +56,10 @@ func (c *Cell) playFair(p *lab.Plan) ([]Took, error) {
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // fairOf returns the reference network of a cell, with an up link and a down link for each server.
-// On a network of two leaves the capacity between the leaves is one more link. In a scenario with
-// a late fault, the fault occurs at the time `drop`, in microseconds.
+// If the network has two leaves, the capacity between them is one more link. In a scenario with a
+// late fault, the fault occurs at the time `drop`, in microseconds.
 func (c *Cell) fairOf(flows []*lab.Flow, drop float64) *fair {
-	const bytesPerUs = 1e3 / 8 // in a Gbit/s
+	const bytesPerUs = 1e3 / 8 // bytes per microsecond at 1 Gbit/s
 	f := &fair{rate: make([]float64, 2*c.Fabric.Servers+1), core: 2 * c.Fabric.Servers}
 	for i := range f.rate {
 		f.rate[i] = c.Fabric.Gbit / c.Fabric.Share / float64(c.Fabric.From[1]-c.Fabric.From[0]+1) * bytesPerUs
@@ -133,8 +132,8 @@ func (f *fair) play() {
 }
 
 // shares returns the max-min fair rates of the flows in bytes per microsecond. In each step, the
-// link with the least capacity per flow fixes the rate of its flows. The next step divides the
-// remaining capacity among the remaining flows.
+// link with the least capacity per flow determines the rate of its flows. The remaining capacity is
+// divided among the remaining flows in the next steps.
 func (f *fair) shares(flows []*fairFlow) []float64 {
 	shares, open := make([]float64, len(flows)), len(flows)
 	rate, users := slices.Clone(f.rate), make([]int, len(f.rate))

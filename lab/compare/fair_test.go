@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// shareOut plays flows over links, and returns their completion times.
+// shareOut runs flows over the links of f, and returns their completion times.
 func shareOut(f *fair, flows ...fairFlow) (took []float64) {
 	f.flow = flows
 	f.play()
@@ -19,19 +19,20 @@ func shareOut(f *fair, flows ...fairFlow) (took []float64) {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Abs(b) }
 
-// Two flows on a link get half of it each. The first has the whole link before the second
-// begins, and the second has it after the first ends.
+// Two flows on a link get half of its rate each. While only one of them is active, it gets the
+// whole rate.
 func TestFairSharesOfALink(t *testing.T) {
 	f := &fair{rate: []float64{10}}
 	got := shareOut(f, fairFlow{size: 100, links: []int{0}}, fairFlow{size: 20, start: 4, links: []int{0}})
-	// 40 of the first in 4 us; 20 each in 4 more; 40 in the last 4.
+	// In the first 4 us the first flow sends 40 bytes. In the next 4 us each flow sends 20 bytes,
+	// and in the last 4 us one flow sends 40.
 	if !near(got[0], 12) || !near(got[1], 4) {
 		t.Errorf("took %v us", got)
 	}
 }
 
-// A flow that one link holds back leaves the rest of another to the flows there (Bertsekas
-// and Gallager, Data Networks, section 6.5.2).
+// If one link limits a flow, the other flows on its other links share the capacity that it leaves
+// there (Bertsekas and Gallager, Data Networks, section 6.5.2).
 func TestFairIsMaxMin(t *testing.T) {
 	f := &fair{rate: []float64{10, 3}}
 	for _, c := range []struct {
@@ -54,7 +55,7 @@ func TestFairIsMaxMin(t *testing.T) {
 	}
 }
 
-// A late fault takes its share from its beginning on.
+// A late fault reduces the capacity from its beginning on.
 func TestFairLosesALink(t *testing.T) {
 	f := &fair{rate: []float64{10}, drop: 5, after: 5}
 	if got := shareOut(f, fairFlow{size: 100, links: []int{0}}); !near(got[0], 15) {
@@ -62,8 +63,8 @@ func TestFairLosesALink(t *testing.T) {
 	}
 }
 
-// No system is faster than the yardstick where flows hardly meet, and all have the same
-// flows. The yardstick is never the best system.
+// If few flows compete, no system is faster than the theoretical reference. All systems have the
+// same flows. The reference never counts as the best system.
 func TestNobodyBeatsFairWhereFlowsAreFew(t *testing.T) {
 	m := small(t)
 	m.Loads = []float64{0.1}
@@ -89,7 +90,7 @@ func TestNobodyBeatsFairWhereFlowsAreFew(t *testing.T) {
 	}
 }
 
-// The yardstick has the same flows as all systems.
+// The theoretical reference has the same flows as all systems.
 func TestFairHasTheSameFlows(t *testing.T) {
 	c := small(t).Cells()[0]
 	c.Scale.Flows = 100

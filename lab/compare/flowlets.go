@@ -10,11 +10,11 @@ import (
 )
 
 // Flowlets measures how flowlet sizes adapt to congestion (Vanini et al., Let It Flow, NSDI 2017,
-// section 2). The measurement counts the bytes that a flow sends on a path before the flow changes
-// its path. Flowlets are grouped by the queueing delay of the path when the flowlet began. LetFlow
-// draws paths at random, so flows on a path with a long queue are like other flows. With n paths,
-// one draw in n returns the flow's current path. If a flow draws its current path again, two
-// flowlets count as one. The zero value of Flowlets is empty and ready to use.
+// section 2). It counts the bytes that a flow sends on a path before it changes its path. Flowlets
+// are grouped by the queueing delay that the path had when the flowlet began. LetFlow chooses paths
+// at random, so flows on a path with a long queue do not differ from other flows. With n paths, one
+// choice in n is the flow's current path. Then two flowlets count as one. The zero value of
+// Flowlets is empty and ready to use.
 type Flowlets struct {
 	bins [flowletBins]flowletBin
 }
@@ -22,22 +22,23 @@ type Flowlets struct {
 // flowletBin counts the flowlets that began on paths within one range of queueing delay.
 type flowletBin struct {
 	ended int   // flowlets that ended by a move to another path
-	bytes int64 // of all flowlets, also of those that ended with their flow or are not over
+	bytes int64 // bytes of all flowlets, including those that ended with their flow or have not ended
 }
 
-// mean returns the mean number of bytes that a flow sends in one flowlet. A flow's last flowlet
-// adds its bytes but no end, because the path might have kept the flow for longer. The mean is the
-// maximum-likelihood estimate if each byte is equally likely to be the last. The mean over ended
-// flowlets alone would ignore the longest flowlets.
+// mean returns the mean number of bytes that a flow sends in one flowlet. The last flowlet of a
+// flow counts with its bytes, but not as an ended flowlet, because the flow might have stayed on
+// the path for longer. The result is the maximum-likelihood estimate if each byte is equally likely
+// to be the last of its flowlet. The mean over ended flowlets alone would ignore the longest
+// flowlets.
 func (b *flowletBin) mean() float64 { return float64(b.bytes) / float64(b.ended) }
 
 const (
-	// flowletBins is the number of bins, whose upper limits are 10, 20, 40 .. us. The last bin has
-	// no upper limit.
+	// flowletBins is the number of bins. Their upper limits are 10 us, 20 us, 40 us and so on, and
+	// the last bin has no upper limit.
 	flowletBins  = 8
 	flowletFirst = 10 * time.Microsecond
-	// ackTrain is larger than a burst of acknowledgements of an inner connection, in bytes. A burst
-	// of acknowledgements is too small a flowlet to move any load.
+	// Trains of fewer than ackTrain bytes are not counted. They are acknowledgements of an inner
+	// connection, and too small to move any load.
 	ackTrain = 500
 	// queueGain is the weight of a new sample in a path's mean queueing delay.
 	queueGain = 1.0 / 8
@@ -62,7 +63,7 @@ type flowletWatch struct {
 // flowletUnder holds the path and the bin of a flow's current flowlet.
 type flowletUnder struct{ path, bin int }
 
-// watch wraps the policy p to count its flowlets.
+// watch returns a policy that acts as p does, and counts its flowlets.
 func (a *Flowlets) watch(p steer.Policy) steer.Policy {
 	return &flowletWatch{Policy: p, all: a, flows: map[uint32]flowletUnder{}}
 }
@@ -113,10 +114,10 @@ type FlowletBin struct {
 	From  time.Duration
 	Bytes int64
 	Ended int
-	Mean  float64 // bytes of a flowlet
+	Mean  float64 // mean number of bytes of a flowlet
 }
 
-// Bins returns the counters for each range of queueing delay in which bytes were sent.
+// Bins returns the counters of each range of queueing delay in which flowlets have sent bytes.
 func (a *Flowlets) Bins() (v []FlowletBin) {
 	for i := range a.bins {
 		if b := &a.bins[i]; b.bytes > 0 {

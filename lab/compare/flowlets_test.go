@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Flowlets are counted, and short timeouts make more of them.
+// Flowlets are counted. With shorter timeouts there are more of them.
 func TestFlowlets(t *testing.T) {
 	m := small(t)
 	m.Scale.Flows, m.Scale.Most = 60, 2_000_000
@@ -32,8 +32,8 @@ func TestFlowlets(t *testing.T) {
 	}
 }
 
-// Flowlets are elastic (LetFlow, section 2). On a path with a long queue they end after far
-// fewer bytes than on one with a short queue.
+// Flowlets are elastic (LetFlow, section 2). On a path with a long queue, they end after far fewer
+// bytes than on a path with a short queue.
 func TestFlowletsAreElastic(t *testing.T) {
 	m := small(t)
 	m.Scale = Scale{Flows: 400, MTU: 9000, Ports: 32, Timeout: 100 * time.Microsecond, Granularity: 20 * time.Microsecond}
@@ -52,7 +52,7 @@ func TestFlowletsAreElastic(t *testing.T) {
 			sum.bins[i].bytes += b.bytes
 		}
 	}
-	// 160 us is a longer queue than the healthy links ever have for long.
+	// The healthy links never have a queue of 160 us for long.
 	var short, long flowletBin
 	for i, b := range sum.bins {
 		x := &short
@@ -66,7 +66,7 @@ func TestFlowletsAreElastic(t *testing.T) {
 	}
 }
 
-// A flow's bytes on its last path count, but not as a flowlet that ended. Trains of
+// The bytes of a flow on its last path count, but not as an ended flowlet. Trains of
 // acknowledgements do not count at all.
 func TestFlowletsByHand(t *testing.T) {
 	var a Flowlets

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// requests is the number of requests in a run, which start every requestEvery. The interval
-	// requestEvery is long enough for one or two timeouts of 200 ms.
+	// requests is the number of requests in a run. One starts every requestEvery, which is long
+	// enough for one or two timeouts of 200 ms.
 	requests     = 5
 	requestEvery = time.Second
 )
 
 // Incast is an experiment in which one client requests a file of 10 MB. Several servers send equal
-// parts of the file at once on an otherwise empty network (CONGA, section 5.4). The servers are
-// below other leaves than the client, or below any leaf in a network of many leaves.
+// parts of the file at once on an otherwise empty network (CONGA, section 5.4). The servers are not
+// below the client's leaf, except in a network of many leaves.
 type Incast struct {
 	System System
 	Fabric Fabric

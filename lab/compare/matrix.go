@@ -11,8 +11,8 @@ type Matrix struct {
 	Scale     Scale
 }
 
-// Cells returns every combination of the matrix's fields. The order of the cells completes one
-// group of systems after another, so that an interrupted run still allows comparisons.
+// Cells returns every combination of the matrix's fields. All systems of one combination come one
+// after another, so that the results of an interrupted run can still be compared.
 func (m *Matrix) Cells() (v []Cell) {
 	for _, f := range m.Fabrics {
 		for _, load := range m.Loads {

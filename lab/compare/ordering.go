@@ -8,8 +8,7 @@ import (
 )
 
 // OrderTable prints the cost of restoring the order of inner flows. Each system that restores order
-// has a row, which covers all its runs. The shares in the ordering table are shares of inner
-// packets.
+// has one row for all its runs. The shares in the table are shares of inner packets.
 func OrderTable(w io.Writer, all []Record) {
 	systems := bySystem(all, func(r *Record) bool { return r.Order != nil && r.Order.Delivered > 0 })
 	if len(systems) == 0 {
@@ -18,7 +17,7 @@ func OrderTable(w io.Writer, all []Record) {
 	fmt.Fprint(w, "| order restored | runs | packets held | … in the worst run | most at a time | in KB | longest, ms |\n|---|---|---|---|---|---|---|\n")
 	for _, runs := range systems {
 		var s lab.OrderStats
-		worst := 0.0 // share of packets held, of the run with the largest
+		worst := 0.0 // largest share of held packets in a run
 		for _, r := range runs {
 			s.Add(r.Order)
 			worst = max(worst, float64(r.Order.Held)/float64(r.Order.Delivered))

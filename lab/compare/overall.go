@@ -14,8 +14,9 @@ type Overall struct {
 	Fabric  string
 	Systems []string
 	Columns []Column
-	// Ratios has one row for each system. A ratio is the mean completion time divided by the best
-	// system's, as the geometric mean over all loads. A ratio of 0 was not measured.
+	// Ratios has a row for each system. For each load, the system's mean completion time is divided
+	// by that of the best system. A ratio is the geometric mean of these quotients over all loads.
+	// 0 means that it was not measured.
 	Ratios [][]float64
 }
 
@@ -70,7 +71,7 @@ func (h *Overall) sort() {
 	var order []int
 	for i, c := range h.Columns {
 		if slices.IndexFunc(h.Columns, func(o Column) bool { return o.Workload == c.Workload }) < i {
-			continue // with the first of its workload
+			continue // already added with the first column of its workload
 		}
 		for k, o := range h.Columns {
 			if o.Workload == c.Workload {
@@ -111,7 +112,7 @@ func OverallTable(w io.Writer, all []*Group) {
 	}
 }
 
-// ratioText formats a ratio with its significant digits.
+// ratioText formats a ratio with a suitable number of digits.
 func ratioText(x float64) string {
 	switch {
 	case x == 0:

@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/lab/stat"
 )
 
-// Key identifies a measurement in the results file. The key of a record includes the scale, so that
-// a record of another scale does not match.
+// Key identifies a measurement in the results file. It includes the scale, so that a record with
+// another scale does not match.
 type Key struct {
 	Fabric   string  `json:"fabric"`
 	Scenario string  `json:"scenario"`
@@ -33,16 +33,16 @@ type Key struct {
 // Record holds the results of a cell. All times of a record are in microseconds.
 type Record struct {
 	Key
-	Ended int     `json:"ended"` // flows
-	Open  int     `json:"open"`  // open flows at the end; they count as ended then
+	Ended int     `json:"ended"` // number of flows that ended
+	Open  int     `json:"open"`  // number of flows still open at the end; they count as ended then
 	Mean  float64 `json:"mean_us"`
 	P99   float64 `json:"p99_us"`
-	Small float64 `json:"small_us"` // mean of flows below smallFlow, 0: there are none
-	Large float64 `json:"large_us"` // mean of flows from largeFlow on
+	Small float64 `json:"small_us"` // mean completion time of flows smaller than smallFlow; 0: there are none
+	Large float64 `json:"large_us"` // mean completion time of flows of at least largeFlow
 	// Incast is the mean goodput of requests in Gbit/s, or 0 without requests.
 	Incast float64 `json:"incast_gbps"`
-	Drops  uint64  `json:"drops"`  // at queues
-	Faults uint64  `json:"faults"` // at cables that were broken
+	Drops  uint64  `json:"drops"`  // packets dropped by queues
+	Faults uint64  `json:"faults"` // packets lost at broken cables
 	Resent uint64  `json:"resent"` // packets
 	// Order is the cost of restoring the order of inner flows, or nil if the order was not
 	// restored.
@@ -89,9 +89,9 @@ func (c *Cell) Play(read func(file string) ([]byte, error), progress func(share 
 type Took struct {
 	Size    int64
 	Start   float64
-	Took    float64 // to the end of the run, if it did not end
+	Took    float64 // if the flow did not end, the time to the end of the run
 	Ended   bool
-	Request bool // it answers a request of a client
+	Request bool // the flow belongs to an incast request
 	Client  int
 }
 

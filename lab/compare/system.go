@@ -11,27 +11,27 @@ import (
 // a tunnel.
 type System struct {
 	Name     string
-	Kind     string // of package lab, or fairKind
-	Policy   string // of a tunnel; with the kind tcp, of leaf switches
-	Subflows int    // kind tcp
+	Kind     string // kind of transport in package lab, or fairKind
+	Policy   string // path policy of a tunnel; with the kind tcp, of the leaf switches
+	Subflows int    // for the kind tcp
 	// Algorithm and Coupled are the fields of lab.TransportPlan for kind tcp.
 	Algorithm string
 	Coupled   bool
-	MinRTO    time.Duration // of TCP, in a tunnel or not; 0: 200 ms, as in Linux
+	MinRTO    time.Duration // minimum RTO of TCP, inside a tunnel or not; 0: 200 ms, as in Linux
 	// Timeout is the flowlet timeout, and zero selects the policy's default.
 	Timeout time.Duration
 	// Mark is the queue length in bytes above which switches mark packets, and 0 disables marking.
 	Mark int
-	// With Tell set, links write their load into packets, as CONGA's switches do.
+	// If Tell is set, links write their load into packets, as CONGA's switches do.
 	Tell bool
-	// With Rated set, the policy receives the rate of the network's links, which a switch has in
-	// its configuration.
+	// If Rated is set, the policy knows the rate of the network's links, as a switch does from its
+	// configuration.
 	Rated bool
-	// With Local set, leaf switches use only their own metrics (kind tcp with a policy).
+	// If Local is set, leaf switches use only their own metrics (for the kind tcp with a policy).
 	Local bool
-	// With Unordered set, the order of inner flows is not restored.
+	// If Unordered is set, the order of inner flows is not restored.
 	Unordered bool
-	// A system with Extra set is compared only if the command line names it.
+	// If Extra is set, the system is compared only if the command line names it.
 	Extra bool
 }
 
@@ -44,13 +44,12 @@ const perPacket = time.Nanosecond
 
 // shortTimeout is a flowlet timeout of several round trips in the simulated networks, whose base
 // round trip is 10 us. CONGA and LetFlow use a timeout of 500 us, which was several round trips in
-// their networks, with kernels of 2014. In the simulated networks few flows ever pause for as long
-// as 500 us.
+// their networks with kernels of 2014. In the simulated networks, few flows pause for that long.
 const shortTimeout = 100 * time.Microsecond
 
 // shortRTO is the minimum retransmission timeout of TCP in data centres (Vasudevan et al., SIGCOMM
-// 2009). With shortRTO, one flow that loses its last packets at a server's port does not outweigh
-// hundreds of others.
+// 2009). With it, a flow that loses its last packets at a server's port does not outweigh hundreds
+// of others in a mean.
 const shortRTO = 10 * time.Millisecond
 
 // systems lists all systems, beginning with this project's default.
@@ -99,8 +98,8 @@ var systems = []System{
 	{Name: "ecmp-unordered", Kind: "tunnel", Policy: "ecmp", Unordered: true, Extra: true},
 }
 
-// Systems returns the systems with the given names, in a fixed order. Without names Systems returns
-// all but the extra systems, and for the name "all" every system.
+// Systems returns the systems with the given names, in a fixed order. If no name is given, it
+// returns all systems that are not extra. The name "all" selects every system.
 func Systems(names []string) ([]System, error) {
 	return pick("system", systems, names, func(s System) string { return s.Name }, func(s System) bool { return !s.Extra })
 }

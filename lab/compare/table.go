@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Ratio is a system's completion time divided by the best system's in one cell, as means over the
-// seeds.
+// Ratio has a system's completion times in one cell, divided by those of the best system. The times
+// are means over the seeds.
 type Ratio struct {
-	Mean, P99 float64 // 1: the best
+	Mean, P99 float64 // ratios; 1 is the best system
 	Us, P99Us float64 // in microseconds
 	Incast    float64 // goodput of requests in Gbit/s
-	Open      int     // flows that did not end: the ratios are bounds from below
+	Open      int     // number of flows that did not complete, so that the ratios are lower bounds
 	runs      int
 }
 
@@ -60,7 +60,7 @@ func (g *Group) add(r *Record) {
 }
 
 // best returns the lowest mean and 99th percentile of all systems except the reference, in
-// microseconds. If only the reference was measured, best() returns the values of the reference.
+// microseconds. If only the reference was measured, it returns the values of the reference.
 func (g *Group) best() (mean, p99 float64) {
 	mean, p99 = math.Inf(1), math.Inf(1)
 	for i, x := range g.Ratios {
@@ -119,8 +119,8 @@ func names(s []*Group) (v []string) {
 
 // Table writes the ratios as Markdown tables. The table of each scenario and workload has a row for
 // each load and a column for each system. A cell of the table has the mean and the 99th percentile
-// of completion times, each divided by the best system's. The sign ">" marks systems with flows
-// that did not complete.
+// of completion times, each divided by the value of the best system. The sign ">" marks systems
+// with flows that did not complete.
 func Table(w io.Writer, all []*Group) {
 	for _, s := range sections(all) {
 		systems := names(s)
@@ -167,8 +167,9 @@ func incast(w io.Writer, s []*Group, systems []string) {
 	fmt.Fprintln(w)
 }
 
-// Behind names the groups in which a system's mean or 99th percentile exceeds the best system's
-// by more than a share. The result `of` is the number of groups in which the system was measured.
+// Behind returns the names of the groups in which a system's mean or 99th percentile exceeds that
+// of the best system by more than `share`. The result `of` is the number of groups in which the
+// system was measured.
 func Behind(all []*Group, system string, share float64) (where []string, of int) {
 	for _, g := range all {
 		x, ok := g.Of(system)

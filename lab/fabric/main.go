@@ -3,9 +3,9 @@
 // command writes every result, a table and a picture. "srdsim compare" runs the same comparison in
 // virtual time, at the testbed's rates.
 //
-// The command needs root, uses the whole machine, and removes all its changes however it ends. The
-// command writes each result at once, and does not repeat a stored measurement. Therefore a
-// measurement run may be interrupted, or split into parts with -for.
+// The command needs root, uses the whole machine, and removes all its changes however it ends. It
+// writes each result at once, and does not repeat a stored measurement. So a run may be
+// interrupted, or divided into parts with -for.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 // options holds the command line's options.
 type options struct {
 	srdtun, data                  string
-	out                           string // the beginning of the names of the files written
+	out                           string // prefix of the names of the output files
 	systems, scenarios, workloads string
 	loads                         string
 	flows                         int
@@ -107,13 +107,13 @@ func (o options) cells() ([]compare.Cell, error) {
 	return m.Cells(), errors.Join(err[:]...)
 }
 
-// possible reports whether a system can run with real kernels and the daemon. A possible system
-// needs no special switches, and only the settings of a path policy.
+// possible reports whether a system can run with real kernels and the daemon. It must not need
+// special switches, or settings other than those of a path policy.
 func possible(s *compare.System) bool {
 	return !s.Tell && !s.Unordered && !s.Rated && s.Timeout == 0 && s.MinRTO == 0
 }
 
-// named returns the error for a system that was named but is not possible here.
+// named returns an error if the command line names a system that is not possible here.
 func named(asked, name string) error {
 	for _, n := range list(asked) {
 		if n == name {

@@ -22,8 +22,9 @@ func cell(t *testing.T, scenario string) compare.Cell {
 	return v[0]
 }
 
-// Flows come one after the other, from leaf A to leaf B, with the bytes of the load.
-// Requests are among them, each from all servers to one client at once.
+// Flows start one after the other, from leaf A to leaf B, and have as many bytes as the load
+// requires. There are also incast requests. Each has flows from all servers to one client at the
+// same time.
 func TestPlan(t *testing.T) {
 	plain, over, err := plan(ref(cell(t, "symmetric")), data)
 	if err != nil {
@@ -64,7 +65,7 @@ func TestPlan(t *testing.T) {
 
 func ref[T any](v T) *T { return &v }
 
-// A system that needs better switches than namespaces have is left out, and refused by name.
+// A system that needs special switches is left out, and is an error if the command line names it.
 func TestCells(t *testing.T) {
 	o := options{workloads: "websearch", loads: "0.3,0.5", flows: 1, most: 1, seeds: 2}
 	v, err := o.cells()
@@ -85,7 +86,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// Results outlive a run that was cut off.
+// The results of an interrupted run are kept.
 func TestResults(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "sub", "x.jsonl")
 	c := cell(t, "dead")

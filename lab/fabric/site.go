@@ -38,10 +38,10 @@ var network = compare.Fabric{
 // site is the network of namespaces, with a daemon on each server.
 type site struct {
 	f     *fabric.Fabric
-	nodes []*tunnel.Node // of all servers, those of leaf A first
-	mptcp bool           // the kernel has been told of all addresses
-	marks bool           // links between leaves and spines mark
-	busy  float64        // share of the processors in the last measurement: a fabric short of processors shows no policy
+	nodes []*tunnel.Node // daemons of all servers, those of leaf A first
+	mptcp bool           // all addresses are configured in the kernel's MPTCP
+	marks bool           // links between leaves and spines mark packets
+	busy  float64        // share of processor time used in the last measurement; near 1, results say nothing about the policy
 }
 
 // build creates the network and starts its daemons.
@@ -102,10 +102,9 @@ func limit(n *fabric.Namespace, dev string, mbit int) error {
 }
 
 // A link marks the packets that would be queued if the link had only the share markShare of its
-// rate. The rule of marking is the phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1).
-// With phantom queues, the kernels' queues need not mark packets. The threshold markBytes is 5 ms
-// at 100 Mbit/s. The threshold markBytes is below the capacity of a port's queue and above the
-// bursts of a few senders.
+// rate. This is the phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1). So the
+// kernels' queues need not mark packets. The threshold markBytes corresponds to 5 ms at 100 Mbit/s.
+// It is below the capacity of a port's queue, and above the bursts of a few senders.
 const (
 	markShare = 0.95
 	markBytes = 60_000
@@ -203,7 +202,7 @@ func (s *site) tellMPTCP() (err error) {
 //	failed   the links of two spines to leaf B have half of their rate: together they equal
 //	         the one link left between the testbed's second spine and its leaf
 //	quarter  the last spine's links to leaf B have a quarter
-//	dead     the last spine drops everything
+//	dead     the last spine drops all packets
 func (s *site) breaks(name string, after time.Duration) (undo func() error, err error) {
 	set := func(mbit int, n ...int) error {
 		var all []error

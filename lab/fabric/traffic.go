@@ -22,8 +22,8 @@ const (
 	patience = 4 * time.Second
 	// settle is the time that queues have to drain after the last measurement.
 	settle = 300 * time.Millisecond
-	// fileBytes is the size in bytes of the file that an incast transfers. The requested file has a
-	// tenth of the testbed's size, because a transfer takes a hundred times as long.
+	// fileBytes is the size in bytes of the file that an incast transfers. The file has a tenth of
+	// the testbed's size, because here each byte takes a hundred times as long.
 	fileBytes = 1_000_000
 )
 
@@ -43,7 +43,7 @@ func (s *site) measure(c *compare.Cell, data string) (x *compare.Record, err err
 	if err != nil {
 		return nil, err
 	}
-	var under []*fabric.Host // leaf B
+	var under []*fabric.Host // hosts of leaf B
 	for i := range perLeaf {
 		under = append(under, s.server(perLeaf+i))
 	}
@@ -64,7 +64,7 @@ func (s *site) measure(c *compare.Cell, data string) (x *compare.Record, err err
 		senders.Go(func() {
 			c, err := meter.Connect(s.server(f.Src), netip.AddrPortFrom(to(f.Dst), sinkPort), mptcp, patience)
 			if err != nil {
-				return // it did not end
+				return // the flow did not end
 			}
 			defer c.Close()
 			meter.Send(c, i, f.Size)
@@ -74,7 +74,7 @@ func (s *site) measure(c *compare.Cell, data string) (x *compare.Record, err err
 	over = time.Since(zero)
 	after, err := meter.ReadCPU()
 	err = errors.Join(err, sink.Close())
-	senders.Wait() // none of them may meet the next sink
+	senders.Wait() // no sender may still run when the next sink starts
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,8 @@ func withRequests(flows []workload.Flow, f *compare.Fabric, over time.Duration) 
 // from 1 on.
 const requestID = 0
 
-// record computes the record of a finished measurement. Flows that have not ended took until now.
+// record computes the record of a finished measurement. A flow that has not ended counts as ended
+// at the time `now`.
 func record(c *compare.Cell, flows []workload.Flow, began []time.Time, now time.Time, sink *meter.Sink) *compare.Record {
 	var v []compare.Took
 	for i, f := range flows {

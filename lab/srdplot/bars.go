@@ -44,13 +44,13 @@ func (p Panel) check() error {
 
 // These constants are sizes in a figure of panels.
 const (
-	barPitch    = vg.Length(17) // from one bar to the next
+	barPitch    = vg.Length(17) // distance from one bar to the next
 	barHeight   = vg.Length(11)
-	panelHead   = vg.Length(40) // title and unit
+	panelHead   = vg.Length(40) // height of title and unit
 	panelFoot   = vg.Length(16)
-	panelGap    = vg.Length(26) // between columns
+	panelGap    = vg.Length(26) // distance between columns
 	margin      = vg.Length(16)
-	headHeight  = vg.Length(56) // title and subtitle of the figure
+	headHeight  = vg.Length(56) // height of the figure's title and subtitle
 	nameGap     = vg.Length(6)
 	whiskerHalf = vg.Length(3)
 )
@@ -96,8 +96,8 @@ func (p Panel) draw(c draw.Canvas, left, right, top vg.Length) {
 		nameWide, valueWide = max(nameWide, names.Width(b.Name)), max(valueWide, values.Width(p.number(b.Value)))
 		most = max(most, b.High)
 	}
-	// Values have a column of their own, because a value right behind a bar's range would look like
-	// the range's end.
+	// Values are in a separate column, because a value directly after a bar's range would look like
+	// the end of the range.
 	zero := left + nameWide + valueWide + 2*nameGap
 	scale := (right - zero) / vg.Length(max(most, math.SmallestNonzeroFloat32))
 	y := top - panelHead - barPitch/2
@@ -124,8 +124,8 @@ func drawRange(c draw.Canvas, low, high, y vg.Length) {
 	c.StrokeLine2(line, high, y-whiskerHalf, high, y+whiskerHalf)
 }
 
-// number formats a value with the number of decimals that gives the panel's largest value three
-// digits.
+// number formats a value with that number of decimals with which the panel's largest value has
+// three digits.
 func (p Panel) number(v float64) string {
 	most := 0.0
 	for _, b := range p.Bars {

@@ -12,7 +12,7 @@ import (
 const goodBars = `{"title":"t","subtitle":"s","panels":[{"title":"p","unit":"Gbit/s","bars":[
 {"name":"a","value":2,"low":1.5,"high":2.5,"tone":0},{"name":"b","value":1,"low":1,"high":1.2,"tone":1}]}]}`
 
-// dots counts the dots that have the colour of a tone.
+// dots returns the number of dots with the colour of a tone.
 func dots(img image.Image, tone int) (n int) {
 	for y := range img.Bounds().Dy() {
 		for x := range img.Bounds().Dx() {
@@ -27,7 +27,7 @@ func dots(img image.Image, tone int) (n int) {
 
 func TestDrawsBars(t *testing.T) {
 	img := drawn(t, goodBars)
-	// The range is drawn over the bar, so areas are not exactly as 2 to 1.
+	// The range is drawn over the bar, so the ratio of the areas is not exactly 2 to 1.
 	if a, b := dots(img, 0), dots(img, 1); b < 1000 || float64(a) < 1.7*float64(b) || float64(a) > 2.3*float64(b) {
 		t.Errorf("bars of 2 and 1 have %d and %d dots", a, b)
 	}

@@ -17,16 +17,16 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// The picture has 8.4 by 4.6 inches with 240 dots per inch. A picture of this resolution is sharp
-// at full page width and on a dense screen.
+// The picture has 8.4 by 4.6 inches, with 240 dots per inch. With this resolution it is sharp at
+// full page width and on a high-density screen.
 const (
 	width  = 8.4 * vg.Inch
 	height = 4.6 * vg.Inch
 	dpi    = 240
 )
 
-// palette has the colours of Okabe and Ito (2008). Colour-blind readers can distinguish the colours
-// of palette, and the first two also differ in brightness.
+// palette has the colours of Okabe and Ito (2008). Colour-blind readers can distinguish them. The
+// first two also differ in brightness.
 var palette = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -126,7 +126,7 @@ func (f Figure) plot() (*plot.Plot, error) {
 	return p, nil
 }
 
-// layout positions the texts among the lines.
+// layout determines the positions of the texts between the lines.
 func (f Figure) layout(p *plot.Plot, c draw.Canvas) []placed {
 	data := p.DataCanvas(c)
 	x, y := p.Transforms(&data)

@@ -4,7 +4,7 @@
 //	srdplot -o FILE.png < figure.json
 //	srdplot -o FILE.svg < figure.json
 //
-// The command is in a module of its own, so that the daemon does not depend on a plotting library.
+// The command is in a separate module, so that the daemon does not depend on a plotting library.
 package main
 
 import (

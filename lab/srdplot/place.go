@@ -12,22 +12,20 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// These constants control the placing of labels, and all sizes are in points. The constants are the
-// step between two candidate positions, the margin around a label, and the cost of hiding a piece
-// of a line.
+// These constants control the placement of labels. All sizes are in points.
 const (
 	placeStep  = 2
 	placeClear = 3
-	lineClear  = 1.5 // of a line that is 1.9 wide
+	lineClear  = 1.5 // margin of a line, which is 1.9 wide
 	hidesCost  = 200
-	asideCost  = 0.5 // of a step aside, against one up or down
+	asideCost  = 0.5 // cost of a step to the side, relative to a step up or down
 )
 
 // label is a text with its preferred position.
 type label struct {
 	text string
 	st   text.Style
-	want vg.Point // of its lower left corner
+	want vg.Point // preferred position of its lower left corner
 	// ups and asides are the largest allowed moves, vertically and horizontally.
 	ups, asides [2]vg.Length
 }
@@ -39,7 +37,7 @@ type placed struct {
 	box vg.Rectangle
 }
 
-// labels returns all texts among a figure's lines, beginning with the least movable.
+// labels returns all texts between a figure's lines. Those that can be moved least come first.
 func (f Figure) labels(area vg.Rectangle, x, y func(float64) vg.Length, yMax float64) (v []label) {
 	width, height := area.Size().X, area.Size().Y
 	add := func(s string, st text.Style, at vg.Point, ups, asides [2]vg.Length) {
@@ -62,7 +60,7 @@ func (f Figure) labels(area vg.Rectangle, x, y func(float64) vg.Length, yMax flo
 		func(l picture.Line) (string, [2]float64) { return l.Label, l.LabelAt },
 	} {
 		for i, l := range f.Lines {
-			if s, at := words(l); s != "" { // else it may be at 0, which is not on a logarithmic axis
+			if s, at := words(l); s != "" { // without a text, the position may be 0, which is not on a logarithmic axis
 				add(s, style(palette[i], 11, text.XLeft, text.YBottom), vg.Point{X: x(at[0]), Y: y(at[1]) + lineClear + 0.5}, [2]vg.Length{height, height}, [2]vg.Length{width, width})
 			}
 		}
@@ -80,7 +78,7 @@ func place(labels []label, area vg.Rectangle, lines [][]vg.Point) (v []placed) {
 		size := l.st.Rectangle(l.text)
 		for _, p := range l.spots() {
 			if p.far >= cost {
-				break // they are in order
+				break // the candidates are sorted by distance
 			}
 			box := size.Add(p.at)
 			if !within(box, area) || meets(box, v) {

@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// story is a figure like the demo's: two lines with a mean and a swing before, during and
-// after a span.
+// story returns a figure like that of the demo. It has two lines, each with a mean and a swing
+// before, during and after a span.
 func story(random *rand.Rand, means [2]float64, swing float64, still [2]bool) Figure {
 	f := Figure{
 		Title: "t", Subtitle: "s", X: "x", Y: "y", YMax: 480,
@@ -36,7 +36,7 @@ func story(random *rand.Rand, means [2]float64, swing float64, still [2]bool) Fi
 	return f
 }
 
-// words places the words of a figure as the picture does.
+// words returns the texts of a figure at the positions that they have in the picture.
 func words(t *testing.T, f Figure) []placed {
 	t.Helper()
 	p, err := f.plot()
@@ -54,8 +54,8 @@ func words(t *testing.T, f Figure) []placed {
 	return v
 }
 
-// All words are there, and none overlaps another, for any lines: both equal, one above the
-// other, at zero, above all links, wild.
+// All texts are drawn and none overlaps another, whatever the lines are: equal, one above the
+// other, at zero, above all links, or random.
 func TestWordsNeverOverlap(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	check := func(means [2]float64, swing float64, still [2]bool) {
@@ -82,7 +82,7 @@ func TestWordsNeverOverlap(t *testing.T) {
 	}
 }
 
-// The heading is clear of a legend of any length.
+// The heading never overlaps the legend, whatever the length of the legend is.
 func TestHeadingIsClearOfTheLegend(t *testing.T) {
 	for _, lines := range []int{1, 2, 3, 6} {
 		for _, long := range []int{1, 40, 90, 130} {
@@ -103,7 +103,7 @@ func TestHeadingIsClearOfTheLegend(t *testing.T) {
 	}
 }
 
-// A label keeps off the lines where there is room.
+// A label does not cover lines if there is room elsewhere.
 func TestWordsKeepOffTheLines(t *testing.T) {
 	var flat, wild picture.Line
 	for i := range 100 {
@@ -128,7 +128,7 @@ func TestWordsKeepOffTheLines(t *testing.T) {
 	}
 }
 
-// A word without a place is left out, and nothing else happens.
+// A text for which there is no position is left out, without any other effect.
 func TestWordWithoutPlace(t *testing.T) {
 	f := story(rand.New(rand.NewPCG(1, 2)), [2]float64{100, 200}, 0, [2]bool{})
 	f.Spans[0].Caption = strings.Repeat("w", 400)

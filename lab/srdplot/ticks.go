@@ -7,18 +7,17 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// An axis needs at least three labels to be readable. More than mostLabels labels of five digits
-// would touch each other.
+// An axis needs at least three labels to be readable. If there were more than mostLabels labels of
+// five digits, they would touch each other.
 const (
 	leastLabels = 3
 	mostLabels  = 9
 )
 
 // logTicks labels a logarithmic axis from lo, which must be above 0, to hi. By default the labels
-// of a logarithmic axis are 1, 2 and 5 times each power of ten. If the default labels are too many,
-// logTicks labels only powers of ten, or every second or third power. If the default labels are too
-// few, logTicks labels all multiples of each power of ten. On a short, almost linear axis the
-// labels have equal steps.
+// are 1, 2 and 5 times each power of ten. If these are too many, it labels only powers of ten, or
+// every second or third power. If they are too few, it labels all multiples of each power of ten.
+// On a short, almost linear axis the labels have equal distances.
 func logTicks(lo, hi float64) []plot.Tick {
 	steps := logSteps(lo, hi, 1, 2, 5)
 	if len(steps) > mostLabels {
@@ -60,7 +59,7 @@ func powerTicks(lo, hi float64, steps []float64) (ticks []plot.Tick) {
 		return ticks
 	}
 	for _, x := range steps {
-		ticks = append(ticks, plot.Tick{Value: x}) // a power's own tick covers it
+		ticks = append(ticks, plot.Tick{Value: x}) // unless it is a power of ten, which has a tick with a label
 	}
 	return ticks
 }

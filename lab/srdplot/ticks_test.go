@@ -45,8 +45,8 @@ func TestLogTicks(t *testing.T) {
 	}
 }
 
-// A logarithmic axis of any length and beginning has enough labels to be read, and not so
-// many that they touch. All of them are on it.
+// A logarithmic axis with any range has enough labels to be read, and not so many that they touch.
+// All labels are within the range.
 func TestLogAxesAreLegible(t *testing.T) {
 	for from := -6.0; from < 6; from += 0.037 {
 		for _, decades := range []float64{0.08, 0.2, 0.31, 0.5, 0.9, 1, 1.3, 2, 2.7, 3, 4, 8, 12, 20} {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// bar shows progress on a terminal, and does nothing without a terminal.
+// bar shows progress on a terminal. If there is no terminal, it does nothing.
 type bar struct {
 	w    io.Writer
 	mu   sync.Mutex // guards said, and w

@@ -75,13 +75,13 @@ func compareCommand() *cobra.Command {
 	return c
 }
 
-// edgeGranularity is the shortest time that a host needs from a packet's arrival to its response. A
-// network interface responds sooner, and a user-space process much later.
+// edgeGranularity is the timer granularity of the tunnel ends. It is between that of a network
+// interface, which responds sooner, and that of a user-space process, which responds much later.
 const edgeGranularity = 20 * time.Microsecond
 
-// The experiments do not limit flow sizes. If large flows of the data-mining workload were cut to
-// 30 MB, all large flows would have the same size. With equal sizes, a system that shares a link
-// less evenly would have the smaller mean completion time.
+// The experiments do not limit flow sizes. If the large flows of the data-mining workload were cut
+// to 30 MB, all of them would have the same size. Then a system that shares a link less evenly
+// would have the smaller mean completion time.
 var (
 	quickLoads = []float64{0.3, 0.5, 0.7}
 	fullLoads  = []float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
@@ -163,8 +163,8 @@ func (o *compareOptions) run() error {
 	return nil
 }
 
-// behindShare is the smallest difference of a ratio that counts, because another seed changes a
-// ratio about as much.
+// behindShare is the smallest difference of a ratio that is reported, because ratios of different
+// seeds differ by about as much.
 const behindShare = 0.05
 
 // job is one measurement to compute.
@@ -174,8 +174,8 @@ type job struct {
 	play  func(progress func(float64)) (*compare.Record, error)
 }
 
-// all returns the records of all jobs: first the stored records, then the computed ones. The
-// computed records are also appended to the file of records.
+// all returns the records of all jobs. It takes stored records first, computes the others, and
+// appends these to the file of records.
 func (o *compareOptions) all(jobs []job, name string) ([]compare.Record, error) {
 	file := filepath.Join(o.dir, name)
 	have, err := readRecords(file)
@@ -217,7 +217,7 @@ func readRecords(file string) ([]compare.Record, error) {
 	return compare.Read(f)
 }
 
-// compute runs several jobs in parallel, and writes each record at once. Before the first job,
+// compute runs several jobs in parallel, and writes each record immediately. Before the first job,
 // compute rewrites the file, because an interrupted run may have cut off its last line.
 func (o *compareOptions) compute(todo []job, have []compare.Record, file string) ([]compare.Record, error) {
 	f, err := os.Create(file)

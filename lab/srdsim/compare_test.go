@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// compareArgs are the arguments of a short comparison, in a folder of the test's.
+// compareArgs returns the arguments of a short comparison, with files in a folder of the test.
 func compareArgs(t *testing.T, args ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -15,8 +15,8 @@ func compareArgs(t *testing.T, args ...string) []string {
 		"--system", "spray,tcp", "--scenario", "failed", "--workload", "websearch", "--load", "0.5", "--flows", "10", "--most", "100000"}, args...)
 }
 
-// A comparison prints a table, and computes no stored result again. With
-// less in the file, it computes only the rest.
+// A comparison prints a table, and does not compute stored results again. If results are missing in
+// the file, it computes only those.
 func TestCompare(t *testing.T) {
 	args := compareArgs(t)
 	file := filepath.Join(args[4], "matrix.jsonl")
@@ -28,7 +28,7 @@ func TestCompare(t *testing.T) {
 	if err != nil || strings.Count(string(b), "\n") != 2 {
 		t.Fatalf("%v, results %s", err, b)
 	}
-	// One line, and one that was cut off.
+	// The file has one complete line and one incomplete line.
 	if err := os.WriteFile(file, b[:len(b)-20], 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A comparison in pieces makes some progress in each, and ends with the same results.
+// A comparison that is run in parts makes progress in each part, and has the same results in the
+// end.
 func TestCompareInPieces(t *testing.T) {
 	whole, err := srdsim(t, compareArgs(t)...)
 	if err != nil {
@@ -66,7 +67,8 @@ func TestCompareRefuses(t *testing.T) {
 	}
 }
 
-// A figure of a paper prints the paper's values beside its own, and names an unknown figure.
+// The command prints the values of a paper's figure next to its own values. For an unknown figure,
+// the error has its name.
 func TestPaper(t *testing.T) {
 	s, err := srdsim(t, "paper", "conga-13", "--data", "..", "--srdplot", "/bin/true", "-o", t.TempDir())
 	if err != nil || !strings.Contains(s, "31 servers: CONGA / MPTCP") || !strings.Contains(s, "2 to 8") {

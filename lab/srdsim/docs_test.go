@@ -13,7 +13,7 @@ func TestDocumentsCallWhatThereIs(t *testing.T) {
 	manualtest.Check(t, "../..", "srdsim", 15, root)
 }
 
-// This program accepts the arguments of "make compare" in documents.
+// This program accepts the arguments with which documents call "make compare".
 func TestDocumentsCompareWithWhatThereIs(t *testing.T) {
 	docs, err := manualtest.Documents("../..")
 	if err != nil {
@@ -39,7 +39,7 @@ func TestDocumentsCompareWithWhatThereIs(t *testing.T) {
 	}
 }
 
-// The page names each figure of papers, with its source and its time.
+// The document lists each figure of the papers, with its source and the time that it takes.
 func TestDocumentsListFigures(t *testing.T) {
 	page, err := os.ReadFile("../../docs/simulation.md")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// mostLines is the number of srdplot's line colours.
+// mostLines is the number of colours that srdplot has for lines.
 const mostLines = 6
 
 // figure is a picture and the name of its file.
@@ -17,8 +17,8 @@ type figure struct {
 	file string
 }
 
-// figures returns all pictures of a plan. For each figure name, the pictures show completion times
-// and goodput of its cases, and the longest completion times over X.
+// figures returns all pictures of a plan. For each figure name, they show the completion times and
+// the goodput of its cases, and the longest completion times as a function of X.
 func (p *planResults) figures() (v []*figure) {
 	var names []string
 	for _, c := range p.cases {
@@ -106,8 +106,8 @@ func (f *figure) addSamples(c *caseResults) {
 	}
 }
 
-// line returns the name of the line on which the case is a point, or "". Each further host model
-// has its own line in the figure.
+// line returns the name of the line on which the case is a point, or "". Each host model after the
+// first has its own line in the figure.
 func (p *planResults) line(c *caseResults) string {
 	n := c.runs[0].Line
 	if n != "" && !p.drawn(c) {

@@ -20,7 +20,7 @@ func TestParseRange(t *testing.T) {
 	}
 }
 
-// The commands play their arguments and print the results.
+// The commands run the simulations that their arguments describe, and print the results.
 func TestCommands(t *testing.T) {
 	for _, c := range []struct {
 		args string

@@ -18,10 +18,10 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// paperFigure is a figure or a table of a paper, as an experiment.
+// paperFigure is an experiment that repeats a figure or a table of a paper.
 type paperFigure struct {
 	name, source, shows string
-	takes               string // on two cores
+	takes               string // time that it takes on two processors
 	play                func(*paper) error
 }
 
@@ -114,7 +114,7 @@ func (p *paper) run(name string) error {
 	return p.draw()
 }
 
-// draw draws the pictures. Without srdplot there are none.
+// draw draws the pictures. If srdplot is missing, it draws none.
 func (p *paper) draw() error {
 	plot, err := findPlot(p.plot)
 	if err != nil {
@@ -136,17 +136,17 @@ func (p *paper) draw() error {
 	return err
 }
 
-// row adds a value, and the paper's.
+// row adds a row with a value of this simulation and the paper's value.
 func (p *paper) row(what, paper, format string, here ...any) {
 	p.rows = append(p.rows, []string{what, paper, fmt.Sprintf(format, here...)})
 }
 
-// because adds the reason of a difference.
+// because adds an explanation of a difference from the paper.
 func (p *paper) because(s string) { p.why = append(p.why, s) }
 
-// plan plays all cases of a plan whose names contain a text, on ideal hosts: the
-// papers' hosts are network cards and kernels. The function change() may change the
-// plan first.
+// plan runs all cases of a plan whose names contain the text `only`. It uses ideal hosts, because
+// in the papers the transport runs in network cards and kernels. The function change() may change
+// the plan first.
 func (p *paper) plan(name, only string, change func(*lab.Plan)) (*planResults, error) {
 	plan, err := loadPlan(filepath.Join(p.data, "plans", name+".toml"))
 	if err != nil {
@@ -183,7 +183,7 @@ func (p *paper) read(file string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(p.data, "testdata", file))
 }
 
-// cell returns a cell of the papers' networks.
+// cell returns a cell of the comparison on one of the papers' networks.
 func (p *paper) cell(fabric, scenario, workload, system string, load float64, seed uint64) (compare.Cell, error) {
 	f, err1 := compare.Fabrics([]string{fabric})
 	s, err2 := compare.Scenarios([]string{scenario})
@@ -198,7 +198,7 @@ func (p *paper) cell(fabric, scenario, workload, system string, load float64, se
 	}, nil
 }
 
-// grid plays cells of one network, for all loads, systems and seeds, on all processors.
+// grid runs the cells of one network for all loads, systems and seeds, on all processors.
 func (p *paper) grid(fabric, scenario, workload string, loads []float64, systems []string) (grid, error) {
 	var cells []compare.Cell
 	for _, load := range loads {
@@ -217,7 +217,7 @@ func (p *paper) grid(fabric, scenario, workload string, loads []float64, systems
 	})
 }
 
-// grid is the records of cells.
+// grid has the records of a set of cells.
 type grid []*compare.Record
 
 // mean returns the mean of a value over the seeds of a cell. Seeds without such flows are left out.
@@ -231,7 +231,7 @@ func (g grid) mean(system string, load float64, value func(*compare.Record) floa
 	return sum / float64(max(1, n))
 }
 
-// cumulative returns the distribution of values as a line.
+// cumulative returns the cumulative distribution of values as a line.
 func cumulative(name string, v []float64) picture.Line {
 	l := picture.Line{Name: name}
 	slices.Sort(v)

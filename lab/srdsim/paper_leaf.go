@@ -12,13 +12,13 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// The figures of CONGA (Alizadeh et al., SIGCOMM 2014) and LetFlow (Vanini et al., NSDI 2017). Here,
-// as in the papers, servers use TCP and leaf switches choose the uplinks, by the policies of this
-// project (lab.LeafConfig).
+// This file repeats figures of CONGA (Alizadeh et al., SIGCOMM 2014) and LetFlow (Vanini et al.,
+// NSDI 2017). As in the papers, servers use TCP and leaf switches choose the uplinks. The switches
+// use the policies of this project (lab.LeafConfig).
 
 const (
 	rtoReason = "TCP's minimum RTO is 10 ms here, and 200 ms in the papers' kernels: with few flows, single timeouts of 200 ms would decide the means."
-	// The queues and imbalances of the papers are at 60 % load.
+	// The papers show queues and imbalances at 60 % load.
 	middleLoad = 0.6
 )
 
@@ -34,10 +34,11 @@ func (p *paper) congaStatic() error {
 	return nil
 }
 
-// gaps are the pauses that end a flowlet in CONGA's figure 5. The longest ends no flow.
+// gaps are the pauses that end a flowlet in CONGA's figure 5. The longest is longer than any pause
+// within a flow.
 var gaps = []time.Duration{250 * time.Millisecond, 500 * time.Microsecond, 100 * time.Microsecond}
 
-// bursts collects the sizes of bursts of packets, split at a pause.
+// bursts collects the sizes of bursts of packets. A pause of a given length ends a burst.
 type bursts struct {
 	gap  time.Duration
 	last map[uint32]time.Duration
@@ -109,10 +110,11 @@ func bytesOf(n float64) string {
 	return fmt.Sprintf("%.0f KB", n/1e3)
 }
 
-// congaSystems are the systems of CONGA's figures, first the one to divide by.
+// congaSystems are the systems in CONGA's figures. The times are divided by those of the first
+// system.
 var congaSystems = []string{"tcp-10ms", "leaf-conga-flow", "leaf-conga", "mptcp-10ms"}
 
-// systemNames are the papers' names.
+// systemNames maps the names of systems to the names in the papers.
 var systemNames = map[string]string{
 	"tcp-10ms": "ECMP", "leaf-conga-flow": "CONGA-Flow", "leaf-conga": "CONGA", "mptcp-10ms": "MPTCP",
 	"leaf-letflow": "LetFlow", "leaf-packet": "per packet", "mptcp": "MPTCP, 200 ms",
@@ -120,7 +122,7 @@ var systemNames = map[string]string{
 
 var paperLoads = []float64{0.3, 0.5, 0.7, 0.9}
 
-// classes are the flows that CONGA's figures tell apart.
+// classes are the size classes of flows in CONGA's figures.
 var classes = []struct {
 	name  string
 	value func(*compare.Record) float64
@@ -130,7 +132,7 @@ var classes = []struct {
 	{"from 10 MB", func(r *compare.Record) float64 { return r.Large }},
 }
 
-// times plays both workloads, and prints and draws mean times over those of ECMP.
+// times runs both workloads. It prints and draws mean completion times, divided by those of ECMP.
 func (p *paper) times(scenario string, says func(workload, class string) string) error {
 	for _, w := range []string{"websearch", "datamining"} {
 		g, err := p.grid("conga64", scenario, w, paperLoads, congaSystems)
@@ -234,8 +236,8 @@ func (p *paper) congaImbalance() error {
 	}, "most with ECMP, least with CONGA", 10*time.Millisecond)
 }
 
-// links plays the systems at the middle load, and prints and draws the distribution of a value of
-// the links between switches, sampled in the paper's interval.
+// links runs the systems at the load middleLoad. It prints and draws the distribution of a property
+// of the links between switches, which is sampled at the paper's interval.
 func (p *paper) links(scenario, what string, of func(*lab.Result) []float64, says string, every time.Duration) error {
 	f := picture.Figure{Subtitle: what, X: what, Y: "share of the samples", YMax: 1.02}
 	type values struct{ v []float64 }
@@ -244,9 +246,9 @@ func (p *paper) links(scenario, what string, of func(*lab.Result) []float64, say
 		if err != nil {
 			return values{}, err
 		}
-		c.Scale.Flows *= 2 // enough samples
+		c.Scale.Flows *= 2 // to get enough samples
 		r, err := c.Run(p.read, func(plan *lab.Plan) {
-			plan.Links.Duration, plan.Limit = every, plan.Cases[0].Poisson.Over // while flows arrive
+			plan.Links.Duration, plan.Limit = every, plan.Cases[0].Poisson.Over // samples are taken while flows arrive
 		}, func(s float64) { p.progress.show(c.Label(), s) })
 		if err != nil {
 			return values{}, err

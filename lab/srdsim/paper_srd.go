@@ -9,7 +9,8 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// The figures of Shalev et al., IEEE Micro 2020. The paper's TCP has a minimum RTO of 50 ms.
+// This file repeats figures of Shalev et al., IEEE Micro 2020. The paper's TCP has a minimum RTO of
+// 50 ms.
 
 func (p *paper) srdIncast() error {
 	r, err := p.plan("srd-incast", "", nil)
@@ -61,8 +62,8 @@ func (p *paper) srdTimes() error {
 	return nil
 }
 
-// The paper samples each second, for some tens of seconds. The virtual time here is shorter, because
-// a second at 100 Gbit/s takes minutes.
+// The paper takes a sample each second, for tens of seconds. Here the virtual time is shorter,
+// because simulating a second at 100 Gbit/s takes minutes.
 const (
 	sharesLimit  = 600 * time.Millisecond
 	sharesSample = 100 * time.Millisecond

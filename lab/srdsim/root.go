@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// errFailed is returned when a seed failed or a goal was missed. The report of the failure has
-// already been printed.
+// errFailed is the error if a seed failed or a goal was missed. The failure has already been
+// printed.
 var errFailed = errors.New("a seed or a goal failed")
 
 func root() *cobra.Command {

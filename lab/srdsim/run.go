@@ -45,11 +45,11 @@ type runOptions struct {
 	only     string
 	hosts    []string
 	seed     uint64
-	seeds    string // A..B
+	seeds    string // range of seeds A..B
 }
 
-// runGC is the growth of the heap between garbage collections, in per cent. Most memory of a large
-// experiment is the state of paths, which is not garbage.
+// runGC is the growth of the heap between garbage collections, in per cent. It is small, because
+// most memory of a large experiment is the state of paths, which does not become garbage.
 const runGC = 50
 
 func runPlans(names []string, o *runOptions) error {
@@ -103,7 +103,7 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 	w := newTable(o.out)
 	defer w.Flush()
 	met = true
-	done := map[string]*lab.Summary{} // by lab.SummaryName
+	done := map[string]*lab.Summary{} // finished summaries, by lab.SummaryName
 	for i := range p.Cases {
 		c := &p.Cases[i]
 		if !strings.Contains(c.Name, o.only) {
@@ -120,8 +120,8 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 	return met, nil
 }
 
-// runOn prints a case's row of results for one host model. If necessary, runOn first runs the case
-// and the cases that its field NoWorse names.
+// runOn prints the row with a case's results for one host model. If necessary, it first runs the
+// case, and the cases in its field NoWorse.
 func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Summary, w io.Writer, o *runOptions) (met bool, err error) {
 	s, err := summarize(p, c, on, done, o)
 	if err != nil {
@@ -211,7 +211,7 @@ func (o *runOptions) seedsOf(p *lab.Plan) (v []uint64, err error) {
 	return v, err
 }
 
-// goals returns a text that names the missed goals.
+// goals returns a text with the missed goals.
 func goals(c *lab.Case, missed, known []string) string {
 	switch {
 	case len(missed) > 0:

@@ -61,15 +61,15 @@ func srdsim(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// A plan is run with all its seeds, and its results are written. A report draws them:
-// srdplot gets a figure.
+// A plan is run with all its seeds, and its results are written. The subcommand report passes a
+// figure to srdplot.
 func TestRunAndReport(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "results")
 	out, err := srdsim(t, "run", "-o", dir, planFile(t, planText))
 	if err != nil || !strings.Contains(out, "good one") || !strings.Contains(out, "met") {
 		t.Fatalf("%v, output %s", err, out)
 	}
-	if files, _ := filepath.Glob(filepath.Join(dir, "p.good-one.*.json")); len(files) != 2 { // two seeds
+	if files, _ := filepath.Glob(filepath.Join(dir, "p.good-one.*.json")); len(files) != 2 { // one file for each of two seeds
 		t.Fatalf("results %v", files)
 	}
 	fake := filepath.Join(t.TempDir(), "srdplot")
@@ -88,14 +88,14 @@ func TestRunAndReport(t *testing.T) {
 	if err := json.Unmarshal(b, &f); err != nil || len(f.Lines) != 1 {
 		t.Fatalf("%v, %d lines", err, len(f.Lines))
 	}
-	// Two flows and two seeds are four steps, from 0 to 1.
+	// With two flows and two seeds, the distribution has four steps from 0 to 1.
 	p := f.Lines[0].Points
 	if len(p) != 8 || p[0][1] != 0 || p[7][1] != 1 || p[0][0] > p[7][0] {
 		t.Errorf("points %v", p)
 	}
 }
 
-// A missed goal is named, and makes the command fail.
+// The output names a missed goal, and the command fails.
 func TestMissedGoal(t *testing.T) {
 	out, err := srdsim(t, "run", "--seed", "7", planFile(t, strings.Replace(planText, "100_000 }", "1 }", 1)))
 	if !errors.Is(err, errFailed) || !strings.Contains(out, "missed: max_us") {
@@ -103,8 +103,8 @@ func TestMissedGoal(t *testing.T) {
 	}
 }
 
-// A case with no_worse waits for the other case, in any order, also if that one was not
-// asked for.
+// A case with no_worse is compared with the other case, whatever their order is. The other case is
+// run even if the command line does not select it.
 func TestNoWorse(t *testing.T) {
 	text := strings.Replace(planText, "at_most = { max_us = 100_000 }", `no_worse = ["plain"]`, 1) + `
 [transport.tcp]

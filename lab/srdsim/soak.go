@@ -21,9 +21,9 @@ import (
 const (
 	// progressEvery is the interval of progress reports if the output is not a terminal.
 	progressEvery = 10 * time.Second
-	// soakGC is the growth of the heap between garbage collections, in per cent. A large growth
-	// saves time, because most memory of a seed is soon garbage. A soak runs a fifth faster with a
-	// growth of 400 per cent than with the default of 100.
+	// soakGC is the growth of the heap between garbage collections, in per cent. It is large to
+	// save time, because most memory of a seed soon becomes garbage. With 400 per cent a soak runs
+	// a fifth faster than with the default of 100.
 	soakGC = 400
 	// stackBytes is the number of bytes to print of a panic's stack.
 	stackBytes = 1500
@@ -77,7 +77,7 @@ type soak struct {
 	out, progress io.Writer
 	bar           *bar
 
-	next         atomic.Uint64 // seeds handed out
+	next         atomic.Uint64 // next seed to run
 	mu           sync.Mutex    // guards the fields below, and out
 	done, failed int
 	speeds       swarm.Speeds

@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// newTable writes the header of the table of cases. Completion times are in microseconds and as
-// multiples of the ideal. The columns jain, least and gbps cover endless flows. A dash in a column
-// means that the case has no such flows.
+// newTable writes the header of the table of cases. Completion times are in microseconds, and as
+// multiples of the ideal time. The columns jain, least and gbps are for endless flows. A dash means
+// that the case has no such flows.
 func newTable(w io.Writer) *tabwriter.Writer {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "case\thost\tflows\tmean us\tmedian\tp99\tmax\tmean/ideal\tmedian\tp99\tmax\t"+

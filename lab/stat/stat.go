@@ -1,5 +1,4 @@
-// Package stat computes the quantiles that results have. Experiments of the laboratory and
-// measurements share it.
+// Package stat computes quantiles of results. Both simulations and measurements use it.
 package stat
 
 import (
@@ -8,8 +7,8 @@ import (
 	"slices"
 )
 
-// Quantile returns the smallest of the values that a share q of them does not exceed (nearest
-// rank). Without values Quantile returns zero.
+// Quantile returns the smallest value that at least a share q of the values does not exceed
+// (nearest rank). If there are no values, it returns zero.
 func Quantile[T cmp.Ordered](v []T, q float64) (x T) {
 	if len(v) == 0 {
 		return x
@@ -18,7 +17,7 @@ func Quantile[T cmp.Ordered](v []T, q float64) (x T) {
 	return v[max(0, int(math.Ceil(q*float64(len(v))))-1)]
 }
 
-// Median returns the middle value, or the mean of the two middle values. Without values Median
+// Median returns the middle value, or the mean of the two middle values. If there are no values, it
 // returns NaN.
 func Median(v []float64) float64 {
 	if len(v) == 0 {

@@ -5,12 +5,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// alarm is a timer that is postponed far more often than it expires. Postponing an alarm is cheap:
-// the queued event fires too early, and schedules another event.
+// alarm is a timer that is postponed far more often than it expires. Postponing is cheap: it leaves
+// the queued event, which then fires too early and schedules another one.
 type alarm struct {
 	engine *net.Engine
-	at     mono.Time // 0: off
-	armed  mono.Time // the earliest valid event in the queue; 0: none
+	at     mono.Time // time of the alarm; 0: off
+	armed  mono.Time // time of the earliest valid event in the queue; 0: none
 	event  func()
 	ring   func()
 }
@@ -33,7 +33,7 @@ func (a *alarm) set(t mono.Time) {
 func (a *alarm) fire() {
 	now := a.engine.Now()
 	if now != a.armed {
-		return // an earlier event took its place
+		return // an earlier event has replaced this one
 	}
 	a.armed = 0
 	if a.at > now {

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// busy returns a flow that fills a link of 10 Gbit/s and now and then loses a segment. It
-// has done so for a while.
+// busy returns a flow that fills a link of 10 Gbit/s and loses a segment from time to time. The
+// flow has already run for a while.
 func busy() (*dumbbell, pair) {
 	d := newDumbbell(1, net.Quality{Rate: 10_000 * mbit, Delay: 100 * time.Microsecond, Queue: 250_000})
 	d.filter.to, d.filter.drop = d.there, nil
@@ -18,8 +18,8 @@ func busy() (*dumbbell, pair) {
 	return d, v
 }
 
-// Segments, acknowledgements and timers reuse memory. Only a segment that a link drops is
-// lost for good, and may be replaced.
+// Segments, acknowledgements and timers reuse memory. Only a segment that a link has dropped cannot
+// be reused, so a new one may be allocated.
 func TestSegmentsAllocateNothing(t *testing.T) {
 	d, v := busy()
 	segments, dropped := v.from.Stats.Segments, d.there.Drops[net.LinkQueue]
@@ -31,14 +31,14 @@ func TestSegmentsAllocateNothing(t *testing.T) {
 	}
 }
 
-// A segment with its share of acknowledgements, over two links.
+// BenchmarkSegment measures a segment, with its share of the acknowledgements, over two links.
 func BenchmarkSegment(b *testing.B) {
 	d, v := busy()
 	send(b, d, v)
 }
 
-// The same on a flow that loses one segment in a hundred, so that the scoreboard
-// has work.
+// BenchmarkSegmentWithLoss measures the same for a flow that loses one segment in a hundred, so
+// that the scoreboard is used.
 func BenchmarkSegmentWithLoss(b *testing.B) {
 	d := newDumbbell(1, net.Quality{Rate: 10_000 * mbit, Delay: 5 * ms, Queue: 1 << 30, Loss: 0.01})
 	v := d.connect(known(Linux(), 10*ms), 1)
@@ -46,7 +46,7 @@ func BenchmarkSegmentWithLoss(b *testing.B) {
 	send(b, d, v)
 }
 
-// send lets time pass until b.N segments have left.
+// send advances virtual time until b.N segments were sent.
 func send(b *testing.B, d *dumbbell, v pair) {
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -33,8 +33,8 @@ type Config struct {
 	MSS, MTU int
 	// InitialWindow is the initial congestion window in segments (RFC 6928).
 	InitialWindow int
-	// Window is the receiver's window in bytes. The receiving application reads at once, so its
-	// window bounds only the bytes in flight.
+	// Window is the receiver's window in bytes. The receiving application reads immediately, so the
+	// window only bounds the bytes in flight.
 	Window int64
 
 	// MinRTO and MaxRTO bound the retransmission timeout.
@@ -43,49 +43,49 @@ type Config struct {
 	// last at least twice the granularity.
 	Granularity time.Duration
 
-	// AckEvery is the largest number of segments between acknowledgements, and AckDelay is the
-	// longest time between them. Each of the first QuickAcks segments is acknowledged at once.
+	// The receiver acknowledges at the latest after AckEvery segments, or after the time AckDelay.
+	// Each of the first QuickAcks segments is acknowledged immediately.
 	AckEvery  int
 	AckDelay  time.Duration
 	QuickAcks int
 
-	// RACK detects losses by time instead of by three segments above a gap. TLP probes for a lost
-	// tail before the timeout (RFC 8985).
+	// If RACK is set, losses are detected by time, not by three segments above a gap. If TLP is
+	// set, the sender probes for a lost tail before the timeout (RFC 8985).
 	RACK, TLP bool
-	// With ECN set, switches mark data segments. With ECN, the sender treats a mark like a loss,
-	// but retransmits nothing.
+	// If ECN is set, switches mark data segments instead of dropping them. The sender reduces its
+	// window at a mark as at a loss, but retransmits nothing.
 	ECN bool
-	// With HyStart set, slow start ends when the round trip grows (RFC 9406).
+	// If HyStart is set, slow start ends when the round trip grows (RFC 9406).
 	HyStart bool
-	// With Kernel set, the model follows Linux 6.18 where Linux differs from the RFCs, see
-	// kernel.go.
+	// If Kernel is set, the model follows Linux 6.18 where Linux differs from the RFCs (see
+	// kernel.go).
 	Kernel bool
-	// With KeepWindow set, the congestion window stays the same over an idle time. Without
-	// KeepWindow, the window falls to the initial window after a timeout without traffic (RFC 5681,
-	// section 4.1).
+	// If KeepWindow is set, the congestion window is not reduced after an idle time. Otherwise it
+	// falls to the initial window after a retransmission timeout without traffic (RFC 5681, section
+	// 4.1).
 	KeepWindow bool
 
-	// With Handshake set, the end that writes first sends a SYN and waits for the reply. Without
-	// Handshake, the connection is open from the start. RTT is the round trip that a handshake
-	// would have measured. With an RTT of 0 the first timeout is 1 s.
+	// If Handshake is set, the end that writes first sends a SYN and waits for the reply. Otherwise
+	// the connection is open from the start, and RTT is the round trip that a handshake would have
+	// measured. If RTT is 0, the first timeout is 1 s.
 	Handshake bool
 	RTT       time.Duration
 
-	// Jitter is the largest random delay of a segment in the sending host, which keeps the order of
-	// segments. Without jitter, packets of several hosts meet a full queue in the same order
-	// repeatedly. Some hosts then always find space in the queue and others never do (Floyd and
-	// Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
+	// Jitter is the largest random delay of a segment in the sending host. It does not change the
+	// order of segments. Without jitter, packets of several hosts would repeatedly arrive at a full
+	// queue in the same order. Then some hosts would always find space in the queue, and others
+	// never (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
 	Jitter time.Duration
 
-	// Uncoupled and LateJoins are settings of MPTCP. With Uncoupled, each subflow follows
-	// Algorithm, as in upstream Linux, which has no coupled control. With LateJoins, all subflows
-	// but the first open by their own handshakes, after the first data were acknowledged. Only an
-	// acknowledgement of data proves to each end that the connection uses MPTCP (RFC 8684, section
-	// 3.2).
+	// Uncoupled and LateJoins are settings of MPTCP. If Uncoupled is set, each subflow follows
+	// Algorithm, as in upstream Linux, which has no coupled control. If LateJoins is set, all
+	// subflows except the first open by their own handshakes, after the first data was
+	// acknowledged. Only an acknowledgement of data proves to each end that the connection uses
+	// MPTCP (RFC 8684, section 3.2).
 	Uncoupled, LateJoins bool
 
-	// NIC schedules the connections of a host in turn. Without a NIC, a connection sends its
-	// segments to the network as soon as its window allows.
+	// NIC lets the connections of a host send in turn. If it is nil, a connection sends its
+	// segments as soon as its window allows.
 	NIC *NIC
 }
 
@@ -94,8 +94,8 @@ const (
 	initialRTO = time.Second
 	// dupThresh is the number of segments above a gap that prove a loss (RFC 5681).
 	dupThresh = 3
-	// hostJitter is several transmission times of a packet in a data centre, and is short compared
-	// with a kernel's processing time.
+	// hostJitter is several times the transmission time of a packet in a data centre. It is short
+	// compared with a kernel's processing time.
 	hostJitter = 2 * time.Microsecond
 	// leastWindow is the smallest slow start threshold after a loss, in segments (RFC 5681,
 	// equation 4).
@@ -122,8 +122,8 @@ func Linux() Config {
 	}
 }
 
-// complete checks c and fills in the segment size. A wrong configuration is a programming error, so
-// complete panics.
+// complete checks c and fills in the segment size. If c is invalid, it panics, because that is a
+// programming error.
 func (c *Config) complete(remote netip.AddrPort, options int) {
 	if c.MSS == 0 {
 		c.MSS = c.MTU - ipHeader(remote) - headerTCP - optionTime - options

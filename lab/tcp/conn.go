@@ -10,19 +10,19 @@ import (
 
 // Stats holds the counters of one end of a connection.
 type Stats struct {
-	Segments       uint64 // with data, repetitions included
-	Bytes          uint64 // of payload in them
-	Retransmitted  uint64 // segments sent again
+	Segments       uint64 // data segments sent, including retransmissions
+	Bytes          uint64 // payload bytes in them
+	Retransmitted  uint64 // retransmitted segments
 	Recoveries     uint64 // times that fast recovery began
 	Timeouts       uint64 // retransmission timeouts
 	Probes         uint64 // tail loss probes
 	Spurious       uint64 // spurious recoveries and timeouts
 	MarkReductions uint64 // reductions for congestion marks
-	Restarts       uint64 // windows that fell after an idle time
-	Acks           uint64 // segments without data
+	Restarts       uint64 // reductions of the window after an idle time
+	Acks           uint64 // segments without data sent
 
-	Duplicates uint64 // segments that came again
-	Early      uint64 // segments that came before their turn
+	Duplicates uint64 // segments received again
+	Early      uint64 // segments received before an earlier one
 }
 
 // Conn is one end of a TCP connection. The state of a Conn changes in Write, in Receive and when an
@@ -31,7 +31,7 @@ type Stats struct {
 type Conn struct {
 	Stats Stats
 	// Acked is called when written bytes are acknowledged, and Received when bytes have arrived in
-	// order. The callbacks Acked and Received get the total number of bytes so far, and may be nil.
+	// order. Both get the total number of bytes so far, and may be nil.
 	Acked    func(total int64)
 	Received func(total int64)
 
@@ -41,11 +41,11 @@ type Conn struct {
 	local, remote netip.AddrPort
 	noun          net.Noun
 	spare         []*segment // segments for reuse
-	rng           *rand.Rand // of Config.Jitter; nil without
-	leaves        mono.Time  // departure of the last segment
+	rng           *rand.Rand // generator for Config.Jitter; nil without jitter
+	leaves        mono.Time  // time of departure of the last segment
 	opening       opening
 	synTries      int
-	answered      bool // a SYN, and nothing has come since
+	answered      bool // a SYN was answered, and no segment has arrived since
 
 	// The following fields of Conn hold the state of incoming data.
 	in     receiver
@@ -56,15 +56,15 @@ type Conn struct {
 	board   scoreboard
 	win     window
 	ctl     control
-	limited bool // the window, not the application, held back the last segment
-	queued  bool // at the NIC
+	limited bool // the window, not the application, delayed the last segment
+	queued  bool // the connection waits at the NIC
 	sentAt  mono.Time
 
 	// The following fields of Conn hold the state of round trips, losses and the window.
 	rtt     rtt
 	rack    rack
 	phase   phase
-	point   int64 // the phase ends when this is acknowledged
+	point   int64 // the phase ends when this sequence number is acknowledged
 	prr     prr
 	regret  regret
 	backoff int
@@ -72,11 +72,11 @@ type Conn struct {
 	round   round
 	hystart hystart
 	timer   *alarm
-	rtoAt   mono.Time // retransmission timeout; 0: nothing in flight
-	probeAt mono.Time // tail loss probe; 0: none
-	reorder mono.Time // the next check by rack; 0: none
+	rtoAt   mono.Time // time of the retransmission timeout; 0: nothing is in flight
+	probeAt mono.Time // time of the tail loss probe; 0: none
+	reorder mono.Time // time of the next check by RACK; 0: none
 	multi   *Multi
-	kernel  kernel // of Config.Kernel
+	kernel  kernel // used if Config.Kernel is set
 }
 
 // opening is the state of the TCP handshake.
@@ -94,7 +94,7 @@ type phase uint8
 const (
 	steady   phase = iota
 	recovery       // fast recovery
-	loss           // after a retransmission timeout
+	loss           // recovery after a retransmission timeout
 )
 
 // NewConn returns one end of a TCP connection. The connection sends its packets to the node

@@ -12,7 +12,7 @@ func (c *Conn) takeAck(h *header) bool {
 		return false
 	}
 	if h.ack < b.una || h.ack > b.nxt {
-		return false // an old acknowledgement that was overtaken
+		return false // an old acknowledgement that a newer one has overtaken
 	}
 	now := c.engine.Now()
 	before, out := b.una, b.outstanding()
@@ -79,9 +79,9 @@ func (c *Conn) arrived(r *record) int64 {
 	return int64(r.size)
 }
 
-// grow adapts the window to newly arrived bytes. The argument `clean` means that these bytes
-// filled a gap and that no other gap was found. The argument `out` is the number of
-// unacknowledged bytes before this acknowledgement.
+// grow adapts the window to newly arrived bytes. If `clean` is true, these bytes filled a gap, and
+// no further loss was found. The argument `out` is the number of bytes that were unacknowledged
+// before this acknowledgement.
 func (c *Conn) grow(bytes int64, clean bool, out int64) {
 	w := &c.win
 	switch {
@@ -101,14 +101,15 @@ func (c *Conn) grow(bytes int64, clean bool, out int64) {
 
 // round counts the acknowledged and the marked bytes of one round trip.
 type round struct {
-	end    int64 // the round is over when this is acknowledged
-	bytes  int64 // acknowledged in it
+	end    int64 // the round ends when this sequence number is acknowledged
+	bytes  int64 // bytes acknowledged in the round
 	marked int64
-	seen   int64 // header.marked of the newest acknowledgement
-	cut    int64 // no second reduction before this is acknowledged
+	seen   int64 // value of header.marked in the newest acknowledgement
+	cut    int64 // no further reduction before this sequence number is acknowledged
 }
 
-// marks reduces the window for congestion marks, once per round trip, and ends rounds.
+// marks reduces the window for congestion marks, at most once in a round trip, and detects the end
+// of rounds.
 func (c *Conn) marks(h *header, acked int64) {
 	r, b := &c.round, &c.board
 	news := h.marked - r.seen

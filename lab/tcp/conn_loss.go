@@ -7,22 +7,21 @@ import (
 )
 
 // maxBackoff bounds the exponent of the timeout's backoff. The timeout reaches Config.MaxRTO long
-// before its exponent reaches maxBackoff.
+// before that.
 const maxBackoff = 16
 
-// prr implements proportional rate reduction (RFC 9937): in fast recovery the window follows
-// arrivals. With proportional rate reduction the sender neither stops for half a round trip nor
-// sends a burst.
+// prr implements proportional rate reduction (RFC 9937): in fast recovery, the window depends on
+// the bytes that arrive. So the sender neither stops for half a round trip nor sends a burst.
 type prr struct {
-	flight  int64 // bytes outstanding when recovery began; with Config.Kernel the window
+	flight  int64 // bytes outstanding when recovery began; if Config.Kernel is set, the window
 	arrived int64
 	out     int64
 }
 
 func (p *prr) sent(n int64) { p.out += n }
 
-// window returns the window after the arrival of bytes. The argument `clean` means that these
-// bytes filled a gap and that no other gap was found.
+// window returns the window after the arrival of bytes. If `clean` is true, these bytes filled a
+// gap, and no further loss was found.
 func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 {
 	p.arrived += bytes
 	pipe := b.pipe()
@@ -37,17 +36,17 @@ func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 
 		more = min(-over, more)
 	}
 	if p.out == 0 {
-		more = max(more, w.mss) // the first repetition always leaves
+		more = max(more, w.mss) // the first retransmission is always allowed
 	}
 	return float64(pipe) + max(more, 0)
 }
 
-// regret holds the state to undo a spurious reduction, which happens if the retransmitted segment
-// was not lost. After a spurious reduction, the acknowledgement echoes a timestamp from before the
+// regret has the state that is needed to undo a spurious reduction. A reduction is spurious if the
+// retransmitted segment was not lost. Then the acknowledgement echoes a timestamp from before the
 // retransmission (RFC 3522; RFC 4015).
 type regret struct {
 	cwnd, ssthresh float64
-	at             mono.Time // of the first repetition; 0: none yet
+	at             mono.Time // time of the first retransmission; 0: none yet
 	armed          bool
 }
 
@@ -61,8 +60,7 @@ func (r *regret) proven(echo mono.Time) bool {
 	return r.armed && r.at != 0 && echo != 0 && echo < r.at
 }
 
-// detect marks lost segments, and begins recovery. The result of detect() is true if it found a
-// new loss.
+// detect marks lost segments, and begins recovery. It returns true if it has found a new loss.
 func (c *Conn) detect() (news bool) {
 	now := c.engine.Now()
 	c.reorder = 0
@@ -94,7 +92,7 @@ func (c *Conn) detect() (news bool) {
 	return news
 }
 
-// reduce lowers the slow start threshold after a loss, and saves the former state.
+// reduce lowers the slow start threshold after a loss, and saves the previous state.
 func (c *Conn) reduce() {
 	c.ctl.save()
 	c.regret = regret{cwnd: c.win.cwnd, ssthresh: c.win.ssthresh, armed: true}
@@ -137,7 +135,7 @@ func (c *Conn) timeout() {
 	c.backoff = min(c.backoff+1, maxBackoff)
 	c.engine.Note(c.noun, "times out", uint64(c.board.una), uint64(c.backoff), 0)
 	if c.phase == steady {
-		// In recovery the threshold has already been reduced.
+		// During recovery the threshold has already been reduced.
 		c.reduce()
 	} else if c.phase == recovery {
 		c.point = c.board.nxt
@@ -150,6 +148,6 @@ func (c *Conn) timeout() {
 	if c.multi != nil {
 		c.multi.stalled(c)
 	}
-	c.rtoAt = 0 // the repetition sets it
+	c.rtoAt = 0 // the retransmission sets it again
 	c.pump()
 }

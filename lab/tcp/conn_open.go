@@ -1,7 +1,8 @@
 package tcp
 
-// This file implements the handshake. A lost SYN, or a lost reply, costs initialRTO, which doubles
-// with each repetition. The first data segment completes the handshake.
+// This file implements the handshake. If a SYN or its reply is lost, the SYN is repeated after
+// initialRTO, and the interval doubles with each retransmission. The first data segment completes
+// the handshake.
 
 func (c *Conn) sendSyn() {
 	c.sendHandshake(syn)
@@ -45,9 +46,8 @@ func (c *Conn) opened(h *header) {
 	c.pump()
 }
 
-// answers handles the first segment after the handshake. The first segment after the handshake
-// echoes the timestamp of the reply to the SYN. A peer that sends data has an open connection, so
-// this end may also send.
+// answers handles the first segment after the handshake. It echoes the timestamp of the reply to
+// the SYN. The peer's connection is open then, so this end may also send.
 func (c *Conn) answers(h *header) {
 	if c.opening != open {
 		c.establish()

@@ -1,6 +1,7 @@
 package tcp
 
-// takeData handles the payload of a segment, and reports whether new bytes are in order.
+// takeData handles the payload of a segment, and reports whether more bytes are now available in
+// order.
 func (c *Conn) takeData(h *header, ce bool) bool {
 	before := c.in.next
 	markedBefore := c.in.marked
@@ -29,8 +30,8 @@ func (c *Conn) takeData(h *header, ce bool) bool {
 	return c.in.next > before
 }
 
-// acknowledge sends a segment without data. The argument `again` means that this segment
-// replies to a duplicate segment.
+// acknowledge sends a segment without data. The argument `again` means that it replies to a
+// duplicate segment.
 func (c *Conn) acknowledge(again bool) {
 	s := c.segment()
 	h := &s.header

@@ -61,8 +61,8 @@ func (c *Conn) admits(n int) bool {
 // fits reports whether the receiver's window has room for n more bytes.
 func (c *Conn) fits(n int) bool { return c.board.outstanding()+int64(n) <= c.cfg.Window }
 
-// sendOne sends one segment if data are available and the windows admit it. The result of sendOne
-// is the size of the IP packet in bytes, or 0.
+// sendOne sends one segment if data is available and the windows admit it. It returns the size of
+// the IP packet in bytes, or 0.
 func (c *Conn) sendOne() int {
 	if i, ok := c.board.nextLost(); ok {
 		if !c.admits(int(c.board.at(i).size)) {

@@ -9,7 +9,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// classic is Linux that finds losses by segments and timeouts only.
+// classic returns the configuration of Linux, but with loss detection only by three segments above
+// a gap and by timeouts.
 func classic(a Algorithm) Config {
 	c := Linux()
 	c.Algorithm, c.RACK, c.TLP = a, false, false
@@ -22,7 +23,7 @@ func modern(a Algorithm) Config {
 	return c
 }
 
-// A flow keeps a link busy if its queue holds a bandwidth-delay product.
+// A flow keeps a link fully used if the link's queue can hold a bandwidth-delay product.
 func TestOneFlowFillsTheLink(t *testing.T) {
 	for _, a := range []Algorithm{Cubic, Reno} {
 		for _, cfg := range []Config{classic(a), modern(a)} {
@@ -43,8 +44,7 @@ func TestOneFlowFillsTheLink(t *testing.T) {
 	}
 }
 
-// Two flows with the same round trip, the second begun later, have equal shares
-// over time.
+// Two flows with the same round trip get equal shares over time, even if the second begins later.
 func TestTwoFlowsShare(t *testing.T) {
 	for _, a := range []Algorithm{Cubic, Reno} {
 		t.Run(a.String(), func(t *testing.T) {
@@ -63,8 +63,8 @@ func TestTwoFlowsShare(t *testing.T) {
 	}
 }
 
-// One lost segment of many is repaired within a round trip or so, without a timeout. Nothing
-// else is sent again.
+// If one of many segments is lost, it is retransmitted within about a round trip, without a
+// timeout. No other segment is retransmitted.
 func TestFastRetransmit(t *testing.T) {
 	for _, cfg := range []Config{classic(Cubic), modern(Cubic)} {
 		d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
@@ -83,7 +83,7 @@ func TestFastRetransmit(t *testing.T) {
 	}
 }
 
-// Many losses in one window are one recovery, and one reduction.
+// Many losses in one window cause one recovery and one reduction.
 func TestManyLossesOneRecovery(t *testing.T) {
 	for _, cfg := range []Config{classic(Reno), modern(Reno)} {
 		d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
@@ -99,7 +99,7 @@ func TestManyLossesOneRecovery(t *testing.T) {
 	}
 }
 
-// RACK finds a lost repetition as well. Without it only a timeout does.
+// RACK also detects the loss of a retransmission. Without RACK only a timeout repairs it.
 func TestLostRetransmission(t *testing.T) {
 	for _, cfg := range []Config{classic(Cubic), modern(Cubic)} {
 		d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
@@ -123,8 +123,8 @@ func TestLostRetransmission(t *testing.T) {
 	}
 }
 
-// A lost tail waits for exactly the least timeout, counted from the last acknowledgement
-// with news.
+// After the loss of a tail, the sender waits for exactly the minimum timeout, counted from the last
+// acknowledgement of new data.
 func TestTailLossWaitsForTheTimeout(t *testing.T) {
 	for _, least := range []time.Duration{50 * ms, 200 * ms} {
 		cfg := known(classic(Cubic), 200*time.Microsecond)
@@ -132,13 +132,13 @@ func TestTailLossWaitsForTheTimeout(t *testing.T) {
 		q := net.Quality{Rate: 10_000 * mbit, Delay: 100 * time.Microsecond, Queue: 1 << 20}
 		clean := newDumbbell(1, q)
 		v := clean.connect(cfg, 1)
-		before := clean.took(v, 19*1448) // until the last segment that arrives at first
+		before := clean.took(v, 19*1448) // time until the last segment before the loss arrives
 		d := newDumbbell(1, q)
 		v = d.connect(cfg, 1)
 		d.filter.drop = func(seq int64, again bool) bool { return seq == 19*1448 && !again }
 		took := d.took(v, 20*1448)
-		// The way there, its acknowledgement back, the timeout, and the last segment there.
-		// Two delays and its time on the cable are all.
+		// The total time is that of the segment's way to the receiver, the acknowledgement's way
+		// back, the timeout, and the way of the last segment.
 		const segment = time.Duration(wire * 8 / 10) // nanoseconds at 10 Gbit/s
 		if want := before + 100*time.Microsecond + least + segment + 100*time.Microsecond; took-want < -time.Microsecond || took-want > time.Microsecond {
 			t.Errorf("%v instead of %v", took, want)
@@ -149,8 +149,8 @@ func TestTailLossWaitsForTheTimeout(t *testing.T) {
 	}
 }
 
-// A probe repairs it long before, and counts as a congestion signal once more is
-// acknowledged. A needless probe does not.
+// A tail loss probe repairs the loss long before the timeout. When later data is acknowledged, the
+// loss counts as a congestion signal. An unnecessary probe does not.
 func TestTailLossProbe(t *testing.T) {
 	cfg := known(modern(Cubic), 10*ms)
 	d := newDumbbell(1, net.Quality{Rate: 1000 * mbit, Delay: 5 * ms, Queue: 1 << 20})
@@ -171,7 +171,7 @@ func TestTailLossProbe(t *testing.T) {
 		t.Errorf("window %d, threshold %d", cwnd, ssthresh)
 	}
 	d = newDumbbell(1, net.Quality{Rate: 1000 * mbit, Delay: 50 * ms, Queue: 1 << 20})
-	v = d.connect(cfg, 1) // the round trip is ten times what it knows
+	v = d.connect(cfg, 1) // the real round trip is ten times the configured one
 	d.took(v, 10*1448)
 	d.e.Run(time.Second, nil)
 	d.took(v, 1448)
@@ -184,8 +184,8 @@ func TestTailLossProbe(t *testing.T) {
 	}
 }
 
-// If the probe is lost too, the timeout counts from the probe. A single segment is not
-// probed as long as its acknowledgement may be held.
+// If the probe is lost too, the timeout is counted from the probe. For a single segment, there is
+// no probe as long as the receiver may delay the acknowledgement.
 func TestTimeoutAfterProbe(t *testing.T) {
 	cfg := known(modern(Cubic), 10*ms)
 	cfg.QuickAcks = 0
@@ -209,9 +209,9 @@ func TestTimeoutAfterProbe(t *testing.T) {
 	}
 }
 
-// Some packets overtake others by less than a quarter of the round trip. They cost RACK a
-// few repetitions, until it has seen reordering. A sender that counts segments cuts its
-// window for each. A loss among them is still found.
+// Some packets overtake others by less than a quarter of the round trip. With RACK they cause a few
+// retransmissions, until RACK has detected reordering. A sender that counts segments reduces its
+// window for each of them. A real loss among them is still detected.
 func TestReordering(t *testing.T) {
 	var again [2]uint64
 	for i, cfg := range []Config{classic(Cubic), modern(Cubic)} {
@@ -229,8 +229,8 @@ func TestReordering(t *testing.T) {
 	}
 }
 
-// Into a network that drops everything, repetitions leave after the least timeout, then
-// after twice that, and so on.
+// If the network drops everything, the first retransmission is sent after the minimum timeout, the
+// second after twice that time, and so on.
 func TestBackoff(t *testing.T) {
 	cfg := known(classic(Cubic), ms)
 	cfg.MinRTO, cfg.MaxRTO = 50*ms, 2*time.Second
@@ -255,8 +255,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// A path pauses for longer than the timeout. That costs nothing for long: the timestamps
-// show that nothing had been lost.
+// If a path pauses for longer than the timeout, the reduction is soon undone, because the
+// timestamps show that nothing was lost.
 func TestSpuriousTimeoutIsTakenBack(t *testing.T) {
 	cfg := known(classic(Reno), 10*ms)
 	cfg.MinRTO = 50 * ms
@@ -273,8 +273,8 @@ func TestSpuriousTimeoutIsTakenBack(t *testing.T) {
 	}
 }
 
-// The receiver acknowledges every second segment, at the latest after the delay,
-// and at the beginning every one.
+// The receiver acknowledges every second segment, or a single one after the delay. At the beginning
+// it acknowledges every segment.
 func TestDelayedAcknowledgements(t *testing.T) {
 	cfg := known(Linux(), 10*ms)
 	cfg.TLP = false
@@ -296,7 +296,7 @@ func TestDelayedAcknowledgements(t *testing.T) {
 	}
 }
 
-// The handshake costs a round trip, and a second more if SYN is lost.
+// The handshake takes a round trip, and a second more if the SYN is lost.
 func TestHandshake(t *testing.T) {
 	cfg := Linux()
 	cfg.Handshake, cfg.Jitter = true, 0
@@ -323,8 +323,8 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// After an idle time the window is the initial one again. CUBIC's curve goes on from its
-// former place.
+// After an idle time, the window is the initial window again. CUBIC's curve continues from its
+// previous position.
 func TestIdleRestart(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		cfg := known(Linux(), 10*ms)

@@ -8,8 +8,8 @@ import (
 
 // probe is a tail loss probe in flight (RFC 8985, section 7).
 type probe struct {
-	end    int64 // all bytes sent before it; 0: none
-	repeat bool  // it repeated old data
+	end    int64 // sequence number after all bytes sent before the probe; 0: there is no probe
+	repeat bool  // the probe repeated old data
 }
 
 // rto returns the current retransmission timeout.
@@ -27,8 +27,8 @@ func (c *Conn) armed() {
 }
 
 // rearm restarts the timer after an acknowledgement (RFC 6298, rule 5.3). The argument `heard`
-// means that new data were acknowledged. The argument `advanced` means that the cumulative
-// acknowledgement advanced.
+// means that new data was acknowledged, and `advanced` that the cumulative acknowledgement
+// advanced.
 func (c *Conn) rearm(heard, advanced bool) {
 	if c.board.outstanding() == 0 {
 		c.rtoAt, c.probeAt, c.reorder = 0, 0, 0
@@ -55,7 +55,7 @@ func (c *Conn) schedule() {
 	}
 	wait := 2*c.rtt.smoothed + 2*c.cfg.Granularity
 	if c.board.next-c.board.base == 1 {
-		wait += c.cfg.AckDelay // the receiver may hold the acknowledgement
+		wait += c.cfg.AckDelay // the receiver may delay the acknowledgement
 	}
 	if at := c.engine.Now().Add(wait); at < c.rtoAt {
 		c.probeAt = at
@@ -111,15 +111,15 @@ func (c *Conn) sendProbe() {
 	c.transmit(c.board.next - 1)
 }
 
-// probed handles an acknowledgement while a tail loss probe is in flight. The probe repaired a loss
-// if data sent after the probe were acknowledged, and no duplicate was reported. A loss that the
-// probe repaired counts as congestion (RFC 8985, section 7.4.2).
+// probed handles an acknowledgement while a tail loss probe is in flight. If data sent after the
+// probe was acknowledged, and no duplicate was reported, the probe has repaired a loss. Such a loss
+// counts as congestion (RFC 8985, section 7.4.2).
 func (c *Conn) probed(h *header) {
 	if c.probe.end == 0 || h.ack < c.probe.end {
 		return
 	}
 	if c.probe.repeat && !h.again && h.ack == c.probe.end {
-		return // not known yet
+		return // it is not known yet whether the probe repaired a loss
 	}
 	repaired := c.probe.repeat && !h.again
 	c.probe = probe{}

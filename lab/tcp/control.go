@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The arithmetic below explicitly converts each product before an addition, which prevents fused
-// multiply-add instructions. With fused instructions on some processors only, results would differ
+// The arithmetic below explicitly converts each product before an addition. This prevents fused
+// multiply-add instructions, which only some processors have. Otherwise results would differ
 // between machines.
 
 // window is the congestion window and the slow start threshold, in bytes.
@@ -32,7 +32,7 @@ type control interface {
 	// round is called at the end of a round trip, with its acknowledged bytes and the number of
 	// marked bytes among them.
 	round(bytes, marked int64)
-	// idle is called after a time d without bytes in flight.
+	// idle is called after the time d without bytes in flight.
 	idle(d time.Duration)
 	// save stores the state before a reduction of the window. The method undo() restores that
 	// state if the reduction was spurious.
@@ -74,10 +74,10 @@ func (*reno) undo()                      {}
 // dctcp implements RFC 8257, in which the reduction is proportional to the share of marked bytes.
 type dctcp struct {
 	reno
-	alpha float64 // estimate of that share
+	alpha float64 // estimated share of marked bytes
 }
 
-// dctcpGain is the recommended value 1/16 of g in RFC 8257, section 4.2.
+// dctcpGain is g, with the value 1/16 that RFC 8257, section 4.2 recommends.
 const dctcpGain = 1.0 / 16
 
 func (d *dctcp) round(bytes, marked int64) {

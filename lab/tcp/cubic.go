@@ -25,11 +25,11 @@ type cubic struct {
 }
 
 type cubicState struct {
-	wMax   float64       // window before the last reduction
-	wPrior float64       // the same, without fast convergence
-	wEst   float64       // Reno's window
-	k      time.Duration // from the epoch's begin until the window is wMax
-	epoch  mono.Time     // begin of this congestion avoidance; 0: with the next avoid
+	wMax   float64       // window before the last reduction, in segments
+	wPrior float64       // wMax without fast convergence
+	wEst   float64       // the estimated window of Reno
+	k      time.Duration // from the epoch's start until the window is wMax
+	epoch  mono.Time     // start of the epoch; 0: the next call of avoid starts it
 }
 
 // begin starts an epoch with a window of `segs` segments (section 4.2).

@@ -17,12 +17,12 @@
 //	conn_open.go   the handshake, which may be left out
 //	kernel.go      where Linux 6.18 differs, with Config.Kernel: kernel_cubic.go,
 //	               kernel_hystart.go, kernel_super.go
-//	nic.go         turns among the connections of a host
+//	nic.go         scheduling of the connections of a host
 //	multi.go       MPTCP: RFC 8684; lia.go: RFC 6356
 //
 // The model omits connection termination, urgent data, silly window avoidance, Nagle's rule,
 // pacing, and reneging. Segmentation offload is modelled only with Config.Kernel. The receiver's
-// application reads data at once. Every acknowledgement echoes congestion marks as a count of
+// application reads data immediately. Every acknowledgement echoes congestion marks as a count of
 // bytes, as in AccECN (RFC 9768). The same receiver therefore works with classic senders and with
 // DCTCP.
 //

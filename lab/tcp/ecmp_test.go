@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// A switch puts each flow on one of two cables by its ports, and leaves it there. Flows on
-// the same cable share it, for any load on the other.
+// A switch must assign each flow to one of two cables by a hash of its ports, for the whole life of
+// the flow. Flows on the same cable share it, whatever the load of the other cable.
 func TestFlowsCollide(t *testing.T) {
 	e := net.NewEngine(1, nil)
 	var rights, lefts ports
@@ -19,8 +19,8 @@ func TestFlowsCollide(t *testing.T) {
 	leaf.Route(right, cables[0], cables[1])
 	back := e.NewLink("back", net.Quality{Delay: ms}, &lefts)
 
-	// One flow after the other, to see its cable; then three at once, two of them on the
-	// same.
+	// The flows first run one after another, which shows their cables. Then three flows run at the
+	// same time, two of them on the same cable.
 	var flows [2][]pair
 	for port := uint16(1); len(flows[0]) < 2 || len(flows[1]) < 2; port++ {
 		a, b := netip.AddrPortFrom(left, port), netip.AddrPortFrom(right, 80+port)

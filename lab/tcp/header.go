@@ -32,8 +32,8 @@ const (
 	framing = 38
 )
 
-// A SACK option has space for three blocks beside timestamps (RFC 2018, section 3), and for two
-// beside MPTCP's option too.
+// A SACK option has space for three blocks next to timestamps (RFC 2018, section 3), and for two
+// blocks next to timestamps and MPTCP's option.
 const (
 	mostBlocks      = 3
 	mostBlocksMulti = 2
@@ -53,15 +53,15 @@ type header struct {
 	kind   kind
 	size   int32 // bytes of payload
 	blocks uint8
-	again  bool // duplicate SACK (RFC 2883): it answers a duplicate segment
+	again  bool // duplicate SACK (RFC 2883): the segment answers a duplicate segment
 	seq    int64
 	ack    int64
-	dsn    int64 // MPTCP: place of the payload in the stream over all subflows
+	dsn    int64 // MPTCP: offset of the payload in the byte stream of all subflows
 	dack   int64 // MPTCP: data acknowledgement
-	marked int64 // payload bytes that came with congestion experienced, so far
+	marked int64 // payload bytes received so far with a congestion mark
 	sack   [mostBlocks]span
 	stamp  mono.Time // when it was sent
-	echo   mono.Time // stamp of a segment that it acknowledges; 0: none
+	echo   mono.Time // stamp of an acknowledged segment; 0: none
 }
 
 // segment is a packet with its TCP header. A segment returns to the sending connection's free list

@@ -8,17 +8,17 @@ const (
 	hystartMost    = 16 * time.Millisecond
 	hystartDivisor = 8
 	hystartSamples = 8
-	hystartSlower  = 4 // growth in conservative slow start is divided by this
-	hystartRounds  = 5 // rounds of it before congestion avoidance
+	hystartSlower  = 4 // divides the growth of the window in conservative slow start
+	hystartRounds  = 5 // conservative rounds before congestion avoidance
 )
 
 // hystart implements HyStart++ (RFC 9406). This implementation of HyStart++ acts only in the first
 // slow start.
 type hystart struct {
-	last, now time.Duration // least round trip of the last round and of this one; 0: none
+	last, now time.Duration // minimum RTT of the previous round and of this round; 0: none
 	samples   int
-	base      time.Duration // least round trip when conservative slow start began; 0: it has not
-	rounds    int           // of conservative slow start
+	base      time.Duration // minimum RTT at the start of conservative slow start; 0: not started
+	rounds    int           // rounds of conservative slow start
 	done      bool
 }
 
@@ -35,7 +35,7 @@ func (s *hystart) sample(d time.Duration) {
 	case s.base == 0 && s.now >= s.last+limit:
 		s.base, s.rounds = s.now, 0
 	case s.now < s.base:
-		s.base = 0 // it was jitter
+		s.base = 0 // the longer RTT was only jitter
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// incast lets n hosts send `size` bytes each to one host at the same time. The port has 10
-// Gbit/s and a queue of `queue` bytes. It returns the longest completion time, and the
-// counters of all.
+// incast lets n hosts send `size` bytes each to one host at the same time. The port has 10 Gbit/s
+// and a queue of `queue` bytes. It returns the longest completion time, and the sum of all
+// counters.
 func incast(t *testing.T, cfg Config, n int, size int64, queue int) (longest time.Duration, sum Stats) {
 	t.Helper()
 	d := newDumbbell(1, net.Quality{Rate: 10_000 * mbit, Delay: 10 * time.Microsecond, Queue: queue})
@@ -37,8 +37,8 @@ func incast(t *testing.T, cfg Config, n int, size int64, queue int) (longest tim
 	return longest, sum
 }
 
-// Through a small buffer, 48 flows at once lose whole windows and wait for timeouts, unless
-// probes save them. Through a large one they lose nothing.
+// With a small buffer, 48 concurrent flows lose whole windows and wait for timeouts, unless tail
+// loss probes prevent the timeouts. With a large buffer, the flows lose nothing.
 func TestIncast(t *testing.T) {
 	for _, least := range []time.Duration{50 * ms, 200 * ms} {
 		cfg := classic(Cubic)
@@ -59,8 +59,9 @@ func TestIncast(t *testing.T) {
 	}
 }
 
-// Four hosts send to one, over links of one rate. Jitter and pauses give all flows a share.
-// Without them, packets meet in the same order each time, and few flows get all.
+// Four hosts send to one host over links of the same rate. With jitter and pauses, all flows get a
+// share. Without them, packets always collide in the same order, and a few flows get the whole
+// rate.
 func TestNoPhaseEffects(t *testing.T) {
 	d := newDumbbell(1, net.Quality{Rate: 100_000 * mbit, Delay: 3 * time.Microsecond, Queue: 1_000_000})
 	cfg := Linux()
@@ -86,8 +87,8 @@ func TestNoPhaseEffects(t *testing.T) {
 	within(t, "use", sum/(100_000*mbit*8948/(9000+framing)), 0.95, 1.0001)
 }
 
-// Connections that share an interface take turns, so its queue stays empty. A window does
-// not grow beyond the network's need.
+// Connections that share an interface take turns, so the interface's queue stays empty, and no
+// window grows beyond the need of the network.
 func TestTurnsAtTheInterface(t *testing.T) {
 	d := newDumbbell(1, net.Quality{Rate: 1000 * mbit, Delay: ms, Queue: 2000})
 	cfg := known(Linux(), 2*ms)

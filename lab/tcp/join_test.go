@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Subflows that join late open after the first acknowledgement and not before. Then they
-// carry data, and all written data arrive.
+// Subflows that join late must open only after the first acknowledgement. Afterwards they must
+// carry data, and all written data must arrive.
 func TestSubflowsJoinLate(t *testing.T) {
 	q := net.Quality{Rate: 10 * mbit, Delay: 10 * ms, Queue: 100_000}
 	l := newLanes(1, q, q)

@@ -33,8 +33,8 @@ func (c *Config) AsKernel() {
 type kernel struct {
 	trains trains
 	use    use
-	super  int       // segments that may follow at once, as parts of a super-segment
-	newest mono.Time // when the newest segment left that the last acknowledgement is for; 0: none
+	super  int       // segments that may be sent immediately, as parts of a super-segment
+	newest mono.Time // sending time of the newest segment in the last acknowledgement; 0: none
 }
 
 // judge processes the RTT sample of the newest acknowledged segment.
@@ -63,7 +63,7 @@ func (k *kernel) expired(c *Conn) {
 // use records whether the window was full within about a round trip (tcp_cwnd_validate).
 type use struct {
 	full bool
-	end  int64 // until this is acknowledged
+	end  int64 // valid until this offset is acknowledged
 }
 
 // sent records whether the window limited the newest segment.

@@ -37,24 +37,24 @@ const (
 // kernelCubic implements CUBIC (RFC 9438) as in Linux. Windows are in whole segments, and times in
 // ticks, because at small windows the rounding determines the growth.
 type kernelCubic struct {
-	tick time.Duration // of the kernel
+	tick time.Duration // time unit of the kernel's timer
 	kernelCubicState
 	saved kernelCubicState
 }
 
 type kernelCubicState struct {
-	wMax   float64       // window before the last reduction; 0: there was none
-	wEst   float64       // Reno's window
+	wMax   float64       // window before the last reduction, in segments; 0: no reduction
+	wEst   float64       // the estimated window of Reno
 	origin float64       // plateau of this epoch's curve
-	k      time.Duration // from the epoch's begin until the window is at the origin
-	epoch  mono.Time     // begin of this congestion avoidance; 0: with the next avoid
-	least  time.Duration // least round trip; 0: none yet
+	k      time.Duration // from the epoch's start until the window is at the origin
+	epoch  mono.Time     // start of the epoch; 0: the next call of avoid starts it
+	least  time.Duration // minimum RTT; 0: no sample yet
 
-	acked float64 // segments that Reno's window has not counted
-	each  float64 // acknowledged segments for one more in the window
-	last  float64 // window for which it was computed
-	at    int64   // and when, in ticks
-	owed  float64 // acknowledged segments that have not let the window grow
+	acked float64 // acknowledged segments not yet counted for wEst
+	each  float64 // acknowledged segments for each additional segment of window
+	last  float64 // window for which each was computed
+	at    int64   // time of the computation, in ticks
+	owed  float64 // acknowledged segments that have not yet increased the window
 }
 
 // sample processes the RTT sample of the newest acknowledged segment.

@@ -9,7 +9,7 @@ import (
 // These constants are Linux's parameters of HyStart (net/ipv4/tcp_cubic.c). Linux does not
 // implement HyStart++ (RFC 9406), so it has no conservative slow start.
 const (
-	trainWindow  = 16 // segments; smaller windows are not judged
+	trainWindow  = 16 // segments; smaller windows never end slow start
 	trainSpacing = 2 * time.Millisecond
 	trainLeast   = 4 * time.Millisecond
 	trainMost    = 16 * time.Millisecond
@@ -25,11 +25,11 @@ const (
 type trains struct {
 	off     bool
 	found   bool
-	least   time.Duration // least round trip of the connection
-	begun   mono.Time     // of this round
-	last    mono.Time     // newest acknowledgement of its train
-	end     int64         // the round is over when more than this is acknowledged
-	current time.Duration // least round trip of this round; 0: none yet
+	least   time.Duration // minimum RTT of the connection
+	begun   mono.Time     // start of this round
+	last    mono.Time     // newest acknowledgement of the round's train
+	end     int64         // the round ends when more than this offset is acknowledged
+	current time.Duration // minimum RTT of this round; 0: no sample yet
 	samples int
 }
 

@@ -6,14 +6,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These constants determine the size of super-segments. Linux sends several segments at once even
-// if the interface cuts them in software. Linux delays a small super-segment until the next
+// These constants determine the size of super-segments. Linux sends several segments in one burst
+// even if the interface cuts them in software. Linux delays a small super-segment until the next
 // acknowledgement (net/ipv4/tcp_output.c: tcp_tso_autosize and tcp_tso_should_defer). The bursts of
 // this model are those of Linux without pacing.
 const (
 	superMost  = 64 << 10
 	superLeast = 2                 // segments
-	superTime  = time.Second >> 10 // of data at the rate of the window
+	superTime  = time.Second >> 10 // time of the data in a super-segment, at the window's rate
 	// For short round trips, superNear enlarges super-segments: by superMost if the RTT is below
 	// superNear, and by half as much for each further superNear.
 	superNear = 512 * time.Microsecond

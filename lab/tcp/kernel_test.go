@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// linux is a case of testdata/linux.txt, which "bench plaintcp" has recorded.
+// linux describes a case of testdata/linux.txt, which was recorded by "bench plaintcp".
 type linux struct {
 	name   string
 	buffer int   // bytes
@@ -31,25 +31,26 @@ var linuxCases = []linux{
 	{"loss-2", 256 << 10, []int{1}, 0.02, 10 * time.Second},
 }
 
-// Its links are tbf of 100 Mbit/s, whose frames have 14 bytes more than their IP packet. Two
-// in a row hold a burst more than the buffer. They delay hardly at all.
+// The links of the recording are tbf queues of 100 Mbit/s, whose frames are 14 bytes longer than
+// their IP packets. Two queues in a row hold the buffer and one burst more. Their delay is very
+// small.
 const (
 	tbfFrame = 1514.
 	tbfBurst = 16 << 10
 	vethTime = 40 * time.Microsecond
 )
 
-// linuxEvery is the time of each value in the record.
+// linuxEvery is the time between two values in the recording.
 const linuxEvery = 250 * time.Millisecond
 
-// figures are the values of a group: goodput in Mbit/s and the first flow's window in
-// segments, for each linuxEvery.
+// figures are the values of a group for each period of linuxEvery: goodput in Mbit/s, and the first
+// flow's window in segments.
 type figures struct {
 	mbit, cwnd []float64
 	resent     float64
 }
 
-// recorded reads the record: figures of the groups of each case.
+// recorded reads the recording, and returns the figures of each case's groups.
 func recorded(t *testing.T) map[string][]figures {
 	text, err := os.ReadFile("testdata/linux.txt")
 	if err != nil {
@@ -88,7 +89,7 @@ func recorded(t *testing.T) map[string][]figures {
 	return all
 }
 
-// play plays the case in the simulator.
+// play simulates the case.
 func (l *linux) play(seed uint64) []figures {
 	const scale = wire / tbfFrame
 	d := newDumbbell(seed, net.Quality{
@@ -106,7 +107,7 @@ func (l *linux) play(seed uint64) []figures {
 			port++
 			v := d.connect(cfg, port)
 			groups[i] = append(groups[i], v)
-			// iperf3 begins one flow after the other.
+			// iperf3 starts the flows one after another.
 			d.e.After(time.Duration(port)*time.Millisecond, func() { v.from.Write(1 << 40) })
 		}
 	}
@@ -135,8 +136,8 @@ func mean(v []float64) (m float64) {
 	return m
 }
 
-// The model does what the real kernel has done: goodput and windows of all groups together,
-// in the mean of some seeds, within a fifth.
+// The goodput and windows of the model must match those of the real kernel within a fifth, for all
+// groups together and in the mean of several seeds.
 func TestLikeTheKernel(t *testing.T) {
 	const seeds = 4
 	kernel := recorded(t)
@@ -166,11 +167,11 @@ func TestLikeTheKernel(t *testing.T) {
 	}
 }
 
-// A lone flow's window starts as the kernel's, value by value: HyStart ends slow start early,
-// and the search for a maximum grows by a twentieth in a round trip.
+// At the start, each value of a single flow's window must match that of the kernel. HyStart ends
+// slow start early, and the search for a maximum then grows by a twentieth per round trip.
 func TestStartLikeTheKernel(t *testing.T) {
 	kernel := recorded(t)
-	for i, n := range []int{8, 40} { // values before a cut comes a moment later
+	for i, n := range []int{8, 40} { // values before a reduction that may happen a moment later
 		l := &linuxCases[i]
 		real, model := kernel[l.name][0].cwnd, l.play(1)[0].cwnd
 		for k := range n {
@@ -179,8 +180,8 @@ func TestStartLikeTheKernel(t *testing.T) {
 	}
 }
 
-// A window of 1000 segments is cut to 700, then follows W_cubic as in TestCubicCurve, in whole
-// segments.
+// A window of 1000 segments is reduced to 700, and must then follow W_cubic as in TestCubicCurve,
+// but in whole segments.
 func TestKernelCubicCurve(t *testing.T) {
 	const rtt = 100 * ms
 	w := &window{cwnd: 1000 * 1448, ssthresh: 1 << 40, mss: 1448}
@@ -196,14 +197,14 @@ func TestKernelCubicCurve(t *testing.T) {
 		}
 		s := now.Sub(begun).Seconds()
 		curve := func(s float64) float64 { return 0.4*math.Pow(s-k, 3) + 1000 }
-		// It aims for the curve a round trip ahead, rounded up. One more segment may be left from
-		// the round trip before.
+		// The target is the curve's value one round trip later, rounded up. One additional segment
+		// may remain from the previous round trip.
 		within(t, "window", w.cwnd/w.mss, curve(s)-1, curve(s+0.1)+2)
 	}
 }
 
-// If round trips are short beside the curve, the window follows Reno's a round trip later. It
-// gains kernelAlpha segments in a round trip, above the former window as well.
+// If round trips are short compared with the curve, the window follows Reno's window a round trip
+// later. The window gains kernelAlpha segments per round trip, even above the former window.
 func TestKernelCubicFollowsReno(t *testing.T) {
 	const rtt = 40 * ms
 	w := &window{cwnd: 100 * 1448, ssthresh: 1 << 40, mss: 1448}
@@ -223,8 +224,8 @@ func TestKernelCubicFollowsReno(t *testing.T) {
 	within(t, "round trips for 50 segments more", until(150), 50/kernelAlpha*0.97, 50/kernelAlpha*1.03)
 }
 
-// A short train of acknowledgements, or one whose round trips have hardly grown, does not end
-// slow start. A long train does, and so does a round trip that is 4 ms longer.
+// Slow start must not end after a short train of acknowledgements, or if the RTT has hardly grown.
+// It must end after a long train, and if the RTT has grown by 4 ms.
 func TestTrainsEndSlowStart(t *testing.T) {
 	play := func(gap, first, growth time.Duration) int {
 		s := trains{least: first}
@@ -254,9 +255,9 @@ func TestTrainsEndSlowStart(t *testing.T) {
 	}
 }
 
-// Super-segments are a millisecond of data, or more if the round trip is short. A small one
-// waits for the next acknowledgement, unless nothing was sent lately, a third of the window
-// is free, or the acknowledgement is far.
+// Super-segments contain a millisecond of data, or more if the RTT is short. A small super-segment
+// waits for the next acknowledgement, unless nothing was sent recently, a third of the window is
+// free, or the acknowledgement is not due soon.
 func TestSuperSegments(t *testing.T) {
 	for _, c := range []struct {
 		rate  float64

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// bytewise is spans, slow and obvious.
+// bytewise is a simple and slow reference implementation of spans.
 type bytewise map[int64]bool
 
 func TestSpansAgainstBytes(t *testing.T) {
@@ -47,7 +47,7 @@ func TestSpansAgainstBytes(t *testing.T) {
 	})
 }
 
-// The scoreboard's running counts equal a count of all records.
+// The scoreboard's running counts must equal a count over all records.
 func TestScoreboardCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b scoreboard
@@ -116,7 +116,8 @@ func checkScoreboard(t *rapid.T, b *scoreboard) {
 	}
 }
 
-// IsLost of RFC 6675: three segments above the gap, no less.
+// According to IsLost in RFC 6675, a segment is lost if at least three segments above the gap have
+// arrived.
 func TestLostBelowThreeSegments(t *testing.T) {
 	var b scoreboard
 	for range 10 {
@@ -135,7 +136,7 @@ func TestLostBelowThreeSegments(t *testing.T) {
 	}
 }
 
-// The estimator of RFC 6298 on figures worked by hand.
+// The test compares the estimator of RFC 6298 with values calculated by hand.
 func TestTimeoutEstimate(t *testing.T) {
 	cfg := Linux()
 	cfg.MinRTO, cfg.Granularity = ms, ms
@@ -155,8 +156,8 @@ func TestTimeoutEstimate(t *testing.T) {
 	}
 }
 
-// A window of 1000 segments is cut to 700, then follows W_cubic of RFC 9438. It reaches 1000
-// after K = cbrt(300 / 0.4) = 9.086 s, and grows on.
+// A window of 1000 segments is reduced to 700, and must then follow W_cubic of RFC 9438. The window
+// reaches 1000 after K = cbrt(300 / 0.4) = 9.086 s, and continues to grow.
 func TestCubicCurve(t *testing.T) {
 	const rtt = 100 * ms
 	w := &window{cwnd: 1000 * 1448, ssthresh: 1 << 40, mss: 1448}
@@ -171,13 +172,14 @@ func TestCubicCurve(t *testing.T) {
 		}
 		s := now.Sub(begun).Seconds()
 		curve := func(s float64) float64 { return 0.4*math.Pow(s-k, 3) + 1000 }
-		// It aims for the curve a round trip ahead, and comes two thirds of the way.
+		// The target is the curve's value one round trip later, and the window covers two thirds of
+		// the distance.
 		within(t, "window", w.cwnd/w.mss, curve(s)-0.5, curve(s+0.1)+0.5)
 	}
 }
 
-// With short round trips it grows as Reno does on average (RFC 9438, section 4.3). It gains
-// cubicAlpha segments in a round trip up to the former window, then one.
+// With short round trips, the window must grow as Reno's window on average (RFC 9438, section 4.3).
+// It gains cubicAlpha segments per round trip up to the former window, and then one segment.
 func TestCubicIsNoSlowerThanReno(t *testing.T) {
 	const rtt = ms
 	w := &window{cwnd: 100 * 1448, ssthresh: 1 << 40, mss: 1448}
@@ -201,7 +203,8 @@ func TestCubicIsNoSlowerThanReno(t *testing.T) {
 	within(t, "round trips for 50 segments more", float64(rounds), 48, 51)
 }
 
-// Reno gives half away, but keeps two segments, and gains one in a round trip.
+// After a loss, Reno halves the window, but keeps at least two segments. In congestion avoidance,
+// the window gains one segment per round trip.
 func TestReno(t *testing.T) {
 	w := &window{cwnd: 100 * 1448, mss: 1448}
 	r := &reno{}
@@ -214,8 +217,8 @@ func TestReno(t *testing.T) {
 	within(t, "least window", r.lost(w)/w.mss, 2, 2)
 }
 
-// A second loss below the last maximum gives up more (RFC 9438, section 4.7). A spurious
-// loss changes nothing.
+// A second loss below the last maximum must reduce wMax further (RFC 9438, section 4.7). A spurious
+// loss must change nothing.
 func TestCubicFastConvergenceAndUndo(t *testing.T) {
 	w := &window{cwnd: 1000 * 1448, mss: 1448}
 	c := &cubic{}
@@ -227,8 +230,8 @@ func TestCubicFastConvergenceAndUndo(t *testing.T) {
 	within(t, "maximum after taking it back", c.wMax, 1000, 1000)
 }
 
-// RFC 8257: the share of marked bytes is learnt with a gain of 1/16. The window falls by
-// half of that share.
+// According to RFC 8257, DCTCP estimates the fraction of marked bytes with a gain of 1/16, and
+// reduces the window by half of this fraction.
 func TestDctcpAlpha(t *testing.T) {
 	d := &dctcp{alpha: 1}
 	for range 200 {
@@ -239,7 +242,7 @@ func TestDctcpAlpha(t *testing.T) {
 	within(t, "window", d.marked(w)/w.mss, 87.49, 87.51)
 }
 
-// DCTCP keeps the queue at the mark, loses nothing and keeps the link busy.
+// DCTCP must keep the queue near the marking threshold, lose nothing, and keep the link busy.
 func TestDctcpQueue(t *testing.T) {
 	cfg := known(modern(DCTCP), 200*time.Microsecond)
 	cfg.ECN = true
@@ -259,7 +262,7 @@ func TestDctcpQueue(t *testing.T) {
 	}
 }
 
-// Leaving slow start when the round trip grows avoids the losses that would end it.
+// If slow start ends when the RTT grows, the losses at the end of slow start are avoided.
 func TestHyStartLosesLess(t *testing.T) {
 	var lost [2]uint64
 	for i, on := range []bool{false, true} {

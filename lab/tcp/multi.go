@@ -12,7 +12,7 @@ import (
 // on the other subflows as well.
 //
 // The model differs from real MPTCP in two respects. First, the model's receiver adds data to the
-// stream at once, even if the subflow has a gap before them. Second, a subflow is never closed,
+// stream immediately, even if the subflow has a gap before them. Second, a subflow is never closed,
 // however long it receives nothing.
 type Multi struct {
 	// Acked and Received are callbacks like those of Conn, for the byte stream.
@@ -24,13 +24,13 @@ type Multi struct {
 	engine   *net.Engine
 	window   int64
 	subflows []*Conn
-	order    []*Conn // the same, by round trip
+	order    []*Conn // the subflows, sorted by round trip
 
 	written, taken int64
 	una            int64 // data acknowledgement
-	again          spans // data to be reinjected
-	blocked        bool  // the receiver's window held a subflow back
-	late           bool  // the others join after the first acknowledgement
+	again          spans // data to send again on another subflow
+	blocked        bool  // the receiver's window limited a subflow
+	late           bool  // the other subflows join after the first acknowledgement
 
 	in        stream
 	toldAcked int64
@@ -112,7 +112,7 @@ func (m *Multi) pump(c *Conn) {
 			return
 		}
 		if s.push(); s.queued {
-			return // it waits for the interface, and returns here after its turn
+			return // c waits for the interface, which calls pump again
 		}
 	}
 }

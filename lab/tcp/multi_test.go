@@ -8,8 +8,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// lanes are cables side by side between two hosts. The port chooses a subflow's lane, as
-// ECMP would.
+// lanes are parallel cables between two hosts. A subflow's port selects its lane, as with ECMP.
 type lanes struct {
 	*dumbbell
 	links []*net.Link
@@ -26,10 +25,10 @@ func newLanes(seed uint64, q ...net.Quality) *lanes {
 	return l
 }
 
-// Receive implements net.Node: the fork before the lanes.
+// Receive implements net.Node, and passes a packet to its lane.
 func (l *lanes) Receive(p *net.Packet) { l.fork(p.Src.Port()).Receive(p) }
 
-// multi connects k subflows; the i-th has port first+i.
+// multi creates a connection with k subflows. Subflow i has the port first+i.
 func (l *lanes) multi(cfg Config, first, k int) (from, to *Multi) {
 	var a, b []netip.AddrPort
 	for i := range k {
@@ -44,8 +43,8 @@ func (l *lanes) multi(cfg Config, first, k int) (from, to *Multi) {
 	return from, to
 }
 
-// Four subflows on one bottleneck take no more than the one TCP beside them (RFC 6356,
-// section 2, goal 2). The link is full.
+// Four subflows on one bottleneck must get no more than a single TCP connection (RFC 6356, section
+// 2, goal 2). The link must be full.
 func TestSubflowsTakeNoMoreThanOne(t *testing.T) {
 	l := newLanes(3, net.Quality{Rate: 50 * mbit, Delay: 10 * ms, Queue: 125_000, Loss: 1e-5})
 	from, to := l.multi(known(Linux(), 20*ms), 1, 4)
@@ -60,7 +59,8 @@ func TestSubflowsTakeNoMoreThanOne(t *testing.T) {
 	within(t, "use", float64(x+y)/(100*50*mbit*1448/wire), 0.93, 1.0001)
 }
 
-// On lanes of its own it takes their whole capacity, though they are unequal.
+// On otherwise unused lanes, a connection must use their whole capacity, even if the lanes are
+// unequal.
 func TestSubflowsUseAllLanes(t *testing.T) {
 	q := net.Quality{Rate: 20 * mbit, Delay: 5 * ms, Queue: 50_000}
 	slow := q
@@ -74,8 +74,8 @@ func TestSubflowsUseAllLanes(t *testing.T) {
 	within(t, "use", float64(to.in.next-before)/(20*70*mbit*1428/wire), 0.85, 1.002)
 }
 
-// When a lane dies, the others deliver its data in flight. The stream goes on long before
-// the lane is back.
+// If a lane fails, the other lanes must deliver its data in flight. The stream must continue long
+// before the lane recovers.
 func TestReinjection(t *testing.T) {
 	q := net.Quality{Rate: 20 * mbit, Delay: 5 * ms, Queue: 50_000}
 	l := newLanes(1, q, q)
@@ -97,7 +97,7 @@ func TestReinjection(t *testing.T) {
 	}
 }
 
-// With turns at an interface, too, a short message takes one subflow.
+// A short message must use only one subflow, even if subflows take turns at an interface.
 func TestTurnsKeepToTheFirstSubflow(t *testing.T) {
 	l := newLanes(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
 	cfg := known(Linux(), 10*ms)
@@ -116,7 +116,7 @@ func TestTurnsKeepToTheFirstSubflow(t *testing.T) {
 	}
 }
 
-// Data that have arrived in the meantime are not sent on another subflow.
+// Data that have meanwhile arrived must not be sent on another subflow.
 func TestReinjectsOnlyWhatIsMissing(t *testing.T) {
 	l := newLanes(1, net.Quality{Delay: 5 * ms})
 	m, _ := l.multi(known(Linux(), 10*ms), 1, 2)
@@ -129,16 +129,16 @@ func TestReinjectsOnlyWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Data go to the subflow with the shorter round trip as long as it has room.
+// Data must be sent on the subflow with the shorter RTT as long as its window has space.
 func TestShortestRoundTripFirst(t *testing.T) {
 	near, far := net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20}, net.Quality{Rate: 100 * mbit, Delay: 50 * ms, Queue: 1 << 20}
 	l := newLanes(1, near, far)
 	from, to := l.multi(known(Linux(), 0), 1, 2)
 	done := func(n int64) { l.e.Run(time.Minute, func() bool { return to.in.next == n }) }
-	from.Write(20 * 1428) // both have a window of ten
+	from.Write(20 * 1428) // both subflows have a window of ten segments
 	done(20 * 1428)
 	l.e.Run(time.Second, nil)
-	// Port 2 takes the near lane.
+	// The subflow with port 2 uses the lane with the shorter delay.
 	before := from.subflows[0].Stats.Segments
 	from.Write(8 * 1428)
 	done(28 * 1428)
@@ -147,7 +147,7 @@ func TestShortestRoundTripFirst(t *testing.T) {
 	}
 }
 
-// The handshake opens one subflow, and the others after it.
+// The handshake must open one subflow first, and then the other subflows.
 func TestJoin(t *testing.T) {
 	cfg := Linux()
 	cfg.Handshake = true

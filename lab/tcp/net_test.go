@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Addresses of the two ends of the tests.
+// The tests use these addresses for the two ends.
 var (
 	left  = netip.MustParseAddr("10.0.0.1")
 	right = netip.MustParseAddr("10.0.0.2")
@@ -21,7 +21,7 @@ const (
 	wire = 1448 + headerIPv4 + headerTCP + optionTime + framing
 )
 
-// ports hands packets to the connection that has their destination port.
+// ports passes packets to the connection with their destination port.
 type ports [1 << 16]net.Node
 
 func (d *ports) Receive(p *net.Packet) {
@@ -49,7 +49,7 @@ func (f *filter) Receive(p *net.Packet) {
 	f.to.Receive(p)
 }
 
-// dumbbell is two hosts, and a cable between them that all connections share.
+// dumbbell is a network of two hosts with one cable, which all connections share.
 type dumbbell struct {
 	e           *net.Engine
 	there, back *net.Link
@@ -58,7 +58,7 @@ type dumbbell struct {
 	rights      ports
 }
 
-// newDumbbell has a bottleneck to the right; packets back never wait.
+// newDumbbell returns a network with a bottleneck to the right. Packets to the left never wait.
 func newDumbbell(seed uint64, q net.Quality) *dumbbell {
 	d := &dumbbell{e: net.NewEngine(seed, nil)}
 	d.there = d.e.NewLink("there", q, &d.rights)
@@ -67,7 +67,7 @@ func newDumbbell(seed uint64, q net.Quality) *dumbbell {
 	return d
 }
 
-// pair is the two ends of a connection.
+// pair holds the two ends of a connection.
 type pair struct{ from, to *Conn }
 
 func (d *dumbbell) connect(cfg Config, port uint16) pair {
@@ -77,8 +77,8 @@ func (d *dumbbell) connect(cfg Config, port uint16) pair {
 	return v
 }
 
-// took sends n bytes and returns the time until all have arrived; 0 if they do not in a
-// minute.
+// took sends n bytes, and returns the time until all of them have arrived. The result is 0 if they
+// do not arrive within a minute.
 func (d *dumbbell) took(v pair, n int64) time.Duration {
 	begun, sum := d.e.Now(), v.to.in.next+n
 	v.from.Write(n)
@@ -88,13 +88,13 @@ func (d *dumbbell) took(v pair, n int64) time.Duration {
 	return d.e.Now().Sub(begun)
 }
 
-// known returns cfg for a connection with a known round trip and exact times.
+// known returns cfg for a connection with a known RTT and exact times.
 func known(cfg Config, rtt time.Duration) Config {
 	cfg.RTT, cfg.Jitter = rtt, 0
 	return cfg
 }
 
-// within checks that got is between lo and hi.
+// within fails the test unless got is between lo and hi.
 func within(t *testing.T, what string, got, lo, hi float64) {
 	t.Helper()
 	if got < lo || got > hi {

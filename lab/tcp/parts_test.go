@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// An alarm that is moved about rings on time. The queue has one event for each move to an
+// An alarm that is moved repeatedly must fire on time. The queue has one event for each move to an
 // earlier time.
 func TestAlarm(t *testing.T) {
 	e := net.NewEngine(1, nil)
@@ -38,7 +38,7 @@ func TestAlarm(t *testing.T) {
 	}
 }
 
-// The echo is the stamp of the first unacknowledged segment. So a round trip includes the
+// The echoed timestamp is that of the first unacknowledged segment, so an RTT includes the
 // receiver's delay (RFC 7323, section 4.3).
 func TestEcho(t *testing.T) {
 	var r receiver
@@ -49,19 +49,20 @@ func TestEcho(t *testing.T) {
 	if r.report(&h, mostBlocks); h.echo != 1 || h.ack != 30 {
 		t.Errorf("%+v", h)
 	}
-	r.take(&header{seq: 50, size: 10, stamp: 7}, false) // above a gap
+	r.take(&header{seq: 50, size: 10, stamp: 7}, false) // the segment is above a gap
 	h = header{}
 	if r.report(&h, mostBlocks); h.echo != 1 {
 		t.Errorf("%+v", h)
 	}
-	r.take(&header{seq: 30, size: 20, stamp: 9}, false) // fills it
+	r.take(&header{seq: 30, size: 20, stamp: 9}, false) // the segment fills the gap
 	h = header{}
 	if r.report(&h, mostBlocks); h.echo != 9 || h.ack != 60 || h.blocks != 0 {
 		t.Errorf("%+v", h)
 	}
 }
 
-// The newest block comes first, then the others by their last growth (RFC 2018, section 4).
+// The newest SACK block must come first, and then the others, ordered by their last change (RFC
+// 2018, section 4).
 func TestBlocks(t *testing.T) {
 	var r receiver
 	for _, seq := range []int64{10, 30, 50, 70, 31, 20} {
@@ -78,8 +79,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// RACK: a segment is lost if a later one has arrived and it is overdue. Overdue means by the
-// newest round trip and the reordering window.
+// According to RACK, a segment is lost if a later segment has arrived, and the newest RTT and the
+// reordering window have passed since its transmission.
 func TestRack(t *testing.T) {
 	var b scoreboard
 	var r rack
@@ -90,7 +91,7 @@ func TestRack(t *testing.T) {
 	if news, again := r.detect(&b, 1000, 0); news || again != 0 {
 		t.Error("lost, though nothing has arrived")
 	}
-	r.arrived(b.at(1), 160, 0) // sent at 110: a round trip of 50
+	r.arrived(b.at(1), 160, 0) // the segment was sent at 110, so the RTT is 50
 	b.sack(b.at(1))
 	if news, again := r.detect(&b, 160, 12); news || again != 162 {
 		t.Errorf("lost too soon, or looked at again at %d", again)
@@ -100,7 +101,7 @@ func TestRack(t *testing.T) {
 	}
 }
 
-// The repetition of a segment says nothing if the first transmission arrives.
+// RACK must ignore a retransmission if the first transmission has arrived.
 func TestRackTakesNoEarlyAnswer(t *testing.T) {
 	var r rack
 	r.arrived(&record{at: 100, size: 1, ever: true}, 105, 50)
@@ -113,8 +114,8 @@ func TestRackTakesNoEarlyAnswer(t *testing.T) {
 	}
 }
 
-// The reordering window is a quarter of the least round trip. It is nothing after enough
-// segments above a gap, until reordering has been seen.
+// The reordering window is a quarter of the minimum RTT. After enough segments above a gap, the
+// window is zero, unless reordering has been observed.
 func TestReorderWindow(t *testing.T) {
 	var r rack
 	e := &rtt{smoothed: 100, least: 40}
@@ -128,8 +129,8 @@ func TestReorderWindow(t *testing.T) {
 	}
 }
 
-// After wrong declarations, RACK judges all segments again, in the order of their last
-// transmission.
+// After wrong declarations of loss, RACK must examine all segments again, in the order of their
+// last transmission.
 func TestRackJudgesAgain(t *testing.T) {
 	var b scoreboard
 	var r rack

@@ -12,14 +12,14 @@ import (
 // (RFC 8985, section 6).
 type rack struct {
 	at  mono.Time // sending time of the newest arrived segment; 0: none
-	end int64     // its end, which decides between two sent at once
+	end int64     // end of that segment, to compare segments with the same sending time
 	rtt time.Duration
 
 	highest   int64 // end of the highest segment that has arrived
-	reordered bool  // a segment below it arrived later, without being resent, or resent in vain
+	reordered bool  // a lower segment arrived later, not retransmitted or retransmitted in vain
 
 	sent []sending // transmissions in order of time
-	head int       // records before it are done
+	head int       // index of the first unprocessed element of sent
 }
 
 // sending describes one transmission of a segment.
@@ -47,7 +47,7 @@ func (r *rack) arrived(s *record, now mono.Time, least time.Duration) {
 	}
 	took := now.Sub(s.at)
 	if s.ever && took < least {
-		return // it was the first transmission that arrived
+		return // the first transmission has arrived, not the latest
 	}
 	r.rtt = took
 	if s.at > r.at || s.at == r.at && s.end() > r.end {

@@ -8,15 +8,15 @@ import (
 
 // receiver is the state of a connection's receiving side.
 type receiver struct {
-	next   int64 // first byte that is missing
-	early  spans // received data beyond it
+	next   int64 // first missing byte
+	early  spans // received data above next
 	recent []int64
-	marked int64 // bytes that came with congestion experienced
+	marked int64 // bytes received with a congestion mark
 
-	told  int64     // the last acknowledgement that was sent
+	told  int64     // last sent acknowledgement
 	stamp mono.Time // TS.Recent of RFC 7323
-	held  int       // segments that came in order since then
-	quick int       // segments to be acknowledged one by one
+	held  int       // segments received in order since the last acknowledgement
+	quick int       // number of next segments to acknowledge individually
 }
 
 // arrival classifies a segment at the receiver.
@@ -24,7 +24,7 @@ type arrival uint8
 
 const (
 	inOrder   arrival = iota
-	gapFilled         // in order, or above a gap: acknowledged at once
+	gapFilled         // the segment is above a gap or fills a gap, and is acknowledged immediately
 	duplicate
 )
 
@@ -33,7 +33,7 @@ func (r *receiver) take(h *header, ce bool) arrival {
 	if ce {
 		r.marked += int64(h.size)
 	}
-	// The timestamp to echo comes from the earliest unacknowledged segment (RFC 7323, section 4.3).
+	// The timestamp to echo is that of the earliest unacknowledged segment (RFC 7323, section 4.3).
 	if h.seq <= r.told {
 		r.stamp = max(r.stamp, h.stamp)
 	}

@@ -6,14 +6,14 @@ import "github.com/srdtun/srdtun/srd/mono"
 // keeps its boundaries when it is sent again.
 type record struct {
 	seq  int64
-	dsn  int64     // place of its data in the stream over all subflows
-	at   mono.Time // last transmission
+	dsn  int64     // offset of the data in the byte stream of all subflows
+	at   mono.Time // time of the last transmission
 	size int32
 
 	sacked bool
-	lost   bool // declared lost, and not known to have arrived since
-	resent bool // a repetition is in flight
-	ever   bool // it was sent more than once
+	lost   bool // declared lost, and not yet known to have arrived
+	resent bool // a retransmission is in flight
+	ever   bool // sent more than once
 }
 
 func (r *record) end() int64 { return r.seq + int64(r.size) }
@@ -21,10 +21,10 @@ func (r *record) end() int64 { return r.seq + int64(r.size) }
 // scoreboard records the state of the sender's segments in flight (RFC 6675, section 2). Records
 // have consecutive numbers and are stored in a ring.
 type scoreboard struct {
-	una, nxt int64 // first byte not acknowledged; first not sent
+	una, nxt int64 // first unacknowledged byte, and first unsent byte
 
-	ring       []record // a power of two long
-	base, next uint64   // numbers of the oldest record and of the next
+	ring       []record // its length is a power of two
+	base, next uint64   // numbers of the oldest record and of the next new record
 
 	sacked      spans
 	sackedBytes int64
@@ -32,12 +32,12 @@ type scoreboard struct {
 	lostBytes   int64
 	resentBytes int64
 
-	waiting int    // records that are lost and not resent
-	cursor  uint64 // no waiting record lies before this one
-	judged  uint64 // markBelow was here
+	waiting int    // number of lost records without a retransmission
+	cursor  uint64 // no waiting record has a lower number
+	judged  uint64 // markBelow has examined all records below this number
 }
 
-const firstRing = 64 // records; it grows by doubling
+const firstRing = 64 // initial number of records in the ring
 
 // pipe returns the estimated number of bytes in flight (RFC 6675, section 4).
 func (b *scoreboard) pipe() int64 {

@@ -9,7 +9,7 @@ type span struct{ from, to int64 }
 // zero value is the empty set.
 type spans struct{ v []span }
 
-// find returns the index of the first interval that ends behind x.
+// find returns the index of the first interval that ends after x.
 func (s *spans) find(x int64) int {
 	lo, hi := 0, len(s.v)
 	for lo < hi {
@@ -36,7 +36,7 @@ func (s *spans) add(from, to int64) {
 	if from >= to {
 		return
 	}
-	i := s.find(from - 1) // the first one that touches or lies behind
+	i := s.find(from - 1) // the first interval that touches the new one, or is above it
 	j := i
 	for j < len(s.v) && s.v[j].from <= to {
 		from, to = min(from, s.v[j].from), max(to, s.v[j].to)

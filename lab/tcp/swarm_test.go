@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// story is the outcome of a run with faults.
+// story describes the outcome of a run with faults.
 type story struct {
 	hash   uint64
 	events uint64
@@ -17,8 +17,8 @@ type story struct {
 	done   bool
 }
 
-// play draws a network with faults and a transfer in both directions from a seed. It plays
-// them, and heals the network after a while.
+// play simulates a network with random faults and a transfer in each direction, all drawn from a
+// seed. After a while, all faults end.
 func play(seed uint64) story {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	q := net.Quality{
@@ -68,7 +68,7 @@ func play(seed uint64) story {
 	return s
 }
 
-// After any faults, every byte arrives and is acknowledged.
+// Whatever the faults, every byte must arrive and be acknowledged.
 func TestSwarm(t *testing.T) {
 	for seed := range uint64(200) {
 		if s := play(seed); !s.done {
@@ -77,7 +77,7 @@ func TestSwarm(t *testing.T) {
 	}
 }
 
-// A seed is one run.
+// The same seed must give the same run.
 func TestSameSeedSameRun(t *testing.T) {
 	hashes := map[uint64]bool{}
 	for seed := range uint64(20) {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Poisson returns flows that start at random times within a period. Each flow goes from a random
-// member of the list `from` to another host, a random member of the list `to`. Flow sizes are
-// drawn from the distribution s. The flows' mean rate is `load` x `capacity`, in bytes per
-// second. For each member of `from`, the list `to` must contain another host.
+// Poisson returns flows that start at random times within a period. Each flow is sent from a random
+// member of the list `from` to another host, a random member of the list `to`. Flow sizes are drawn
+// from the distribution s. The flows' mean rate is `load` x `capacity`, in bytes per second. For
+// each member of `from`, the list `to` must contain another host.
 func Poisson(rng *rand.Rand, from, to []int, s *Sizes, load, capacity float64, over time.Duration) []Flow {
 	gap := s.Mean() / (load * capacity) // seconds
 	var v []Flow

@@ -5,7 +5,7 @@
 //	.topo  a fat tree by tiers (htsim)         topology.go
 //	.cm    flows between hosts (htsim)         matrix.go
 //	.cdf   flow sizes                          sizes.go
-//	faults cables that die or corrupt (REPS)   fault.go
+//	faults cables that fail or corrupt (REPS)  fault.go
 //
 // Poisson arrivals and barriers between batches are in arrival.go. Every parse error names the file
 // and the line.

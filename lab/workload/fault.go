@@ -20,8 +20,8 @@ type Faults struct {
 // fault begins at Start, and affects one more device each Period, up to the share Most of all
 // devices. The next device to fail is the one that the next packet reaches.
 type Faulty struct {
-	// With Fail or WorstCase, a device forwards no packets for the time For. A failing cable fails
-	// in one direction only.
+	// Because of Fail or WorstCase, a device forwards no packets for the time For. A failing cable
+	// fails in one direction only.
 	Fail, WorstCase Element
 	// With Degradation, a cable loses lanes and thus packets, and a switch or an interface loses
 	// packets and most of its rate.
@@ -37,12 +37,12 @@ type Faulty struct {
 type Element struct {
 	On            bool
 	Start, Period time.Duration
-	Most          float64       // 0 to 1
-	For           time.Duration // 0: minutes, longer than any run here
-	Percent       float64       // share of the rate taken by degradation; 0: all but 1 kbit/s
-	Burst, Gap    int           // packets
+	Most          float64       // share of all devices, from 0 to 1
+	For           time.Duration // 0 means minutes, which is longer than any run
+	Percent       float64       // part of the rate that degradation takes; 0: all but 1 kbit/s
+	Burst, Gap    int           // numbers of packets
 
-	timed bool // For counts
+	timed bool // For is valid
 }
 
 // ParseFaults parses a fault plan, whose lines have a key, a colon and a value, with times in
@@ -83,7 +83,7 @@ func ParseFaults(file, text string) (*Faults, error) {
 		if !g.Fail.timed {
 			g.Fail.For = 0
 		}
-		g.WorstCase.For = g.Fail.For // a version has one key for both
+		g.WorstCase.For = g.Fail.For // one version of the format has a single key for both
 	}
 	return f, nil
 }

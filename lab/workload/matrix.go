@@ -9,8 +9,8 @@ import (
 // Flow is one flow of a connection matrix.
 type Flow struct {
 	Src, Dst int
-	ID       int           // as in the file, or the number of the line
-	Start    time.Duration // after the beginning
+	ID       int           // from the file, or the number of the line
+	Start    time.Duration // after the start of the run
 	Size     int64         // bytes of payload
 }
 

@@ -25,7 +25,7 @@ type Tier struct {
 // Topology is a fat tree of one to three tiers.
 type Topology struct {
 	Nodes int
-	Pod   int // hosts of a pod; with two tiers all of them
+	Pod   int // number of hosts in a pod; with two tiers, of all hosts
 	Tiers []Tier
 }
 
@@ -160,8 +160,8 @@ func (t *Topology) checkLinks() error {
 		if i+1 < last && (links/down)%t.Pods() != 0 {
 			return fmt.Errorf("%d switches of tier %d do not fill %d pods", links/down, i+1, t.Pods())
 		}
-		// Below a switch of the next tier are either all switches of a pod, or one switch of each
-		// pod.
+		// The switches below a switch of the next tier are either all switches of a pod, or one
+		// switch of each pod.
 		reach := lower / t.Pods()
 		if i == 1 {
 			reach = t.Pods()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// text returns a file of lab/testdata.
+// text returns the content of a file in lab/testdata.
 func text(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "testdata", name))
@@ -20,7 +20,8 @@ func text(t testing.TB, name string) string {
 	return string(b)
 }
 
-// Every file of published measurements is read, and matches its description.
+// The parser must accept every file of the published measurements, and the result must match the
+// file's description.
 func TestTopologyFiles(t *testing.T) {
 	for name, want := range map[string]struct {
 		nodes, pods int
@@ -98,7 +99,8 @@ func TestFaultFiles(t *testing.T) {
 	}
 }
 
-// All keys of the artifact's two versions are read. A duration counts where it is on.
+// The parser must accept all keys of the artifact's two versions. A duration is valid only if it is
+// enabled.
 func TestAllKindsOfFaultFiles(t *testing.T) {
 	f, err := ParseFaults("all", "Random-Packet-Drop: ON\nRandom-Packet-Drop-Rate: 4\nStop-Failures-After: 9000000\n"+
 		"Switch-Fail: ON\nSwitch-Fail-Duration: ON\nSwitch-Fail-Duration-Time: 5000000\n"+
@@ -123,7 +125,7 @@ func TestAllKindsOfFaultFiles(t *testing.T) {
 	}
 }
 
-// parsers by the kind of file, for tests of all of them.
+// parsers contains all parsers by the kind of file.
 var parsers = map[string]func(file, text string) error{
 	"topo":   func(f, s string) error { _, err := ParseTopology(f, s); return err },
 	"cm":     func(f, s string) error { _, err := ParseMatrix(f, s); return err },
@@ -131,7 +133,7 @@ var parsers = map[string]func(file, text string) error{
 	"faults": func(f, s string) error { _, err := ParseFaults(f, s); return err },
 }
 
-// Every error names file, line and fault.
+// Every error must name the file, the line and the fault.
 func TestErrorsNameTheLine(t *testing.T) {
 	tree := "Nodes 4\nTiers 2\nTier 0\nDownlink_speed_Gbps 10\nRadix_Down 2\nRadix_Up 2\nTier 1\nDownlink_speed_Gbps 10\nRadix_Down 2\n"
 	if err := parsers["topo"]("x", tree); err != nil {
@@ -177,8 +179,8 @@ func TestErrorsNameTheLine(t *testing.T) {
 	}
 }
 
-// Any text gives an error that names the file, or a usable result: a tree with fitting
-// levels, flows between existing nodes.
+// For any text, the result must be an error that names the file, or usable: a tree with matching
+// tiers, or flows between existing nodes.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"ls32.topo", "fat_tree_128_1os.topo", "rack8x1_16M.cm", "websearch.cdf", "fail_one_cable.txt"} {
 		f.Add(text(f, name))
@@ -211,7 +213,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Drawn sizes have the distribution of the file.
+// Drawn sizes must have the distribution of the file.
 func TestSizes(t *testing.T) {
 	for _, name := range []string{"websearch.cdf", "datamining.cdf"} {
 		s, err := ParseSizes(name, text(t, name))
@@ -245,7 +247,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// A Poisson workload has the requested load, and gaps of a Poisson process.
+// A Poisson workload must have the requested load, and the gaps of a Poisson process.
 func TestPoisson(t *testing.T) {
 	const capacity, load, over = 1e9, 0.6, 20 * time.Second
 	hosts := []int{3, 4, 5}
@@ -263,7 +265,7 @@ func TestPoisson(t *testing.T) {
 	if got := n * 100_000 / over.Seconds() / capacity; math.Abs(got-load) > 0.02 {
 		t.Errorf("load %.3f, want %.3f", got, load)
 	}
-	// The gaps of a Poisson process vary by as much as their mean.
+	// The standard deviation of a Poisson process's gaps equals their mean.
 	mean := sum / n
 	if c := math.Sqrt(squares/n-mean*mean) / mean; math.Abs(c-1) > 0.03 {
 		t.Errorf("variation of the gaps %.3f, want 1", c)
@@ -282,7 +284,7 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// Cut leaves smaller sizes unchanged, and gives all others the bound.
+// Cut must not change smaller sizes, and must reduce all others to the bound.
 func TestSizesCut(t *testing.T) {
 	for _, name := range []string{"websearch.cdf", "datamining.cdf"} {
 		s, err := ParseSizes(name, text(t, name))

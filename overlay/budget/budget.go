@@ -1,8 +1,8 @@
-// Package budget divides the memory of a process between its queues. Each peer has two queues:
-// one of frames to send, and one of received frames that wait for earlier frames. A queue of
-// more than Little bytes is a user of the budget. All users have equal shares of the budget. A
-// queue above its share drops its own frames, never frames of another queue. A single user may
-// fill the whole budget, so idle peers do not slow a busy peer down.
+// Package budget divides the memory of a process between its queues. Each peer has two queues: one
+// of frames to send, and one of received frames that wait for earlier frames. A queue of more than
+// Little bytes counts as a user of the budget. All users have equal shares of the budget. A queue
+// above its share drops its own frames, never frames of another queue. A single user may fill the
+// whole budget, so idle peers do not slow a busy peer down.
 package budget
 
 import "sync/atomic"
@@ -16,17 +16,18 @@ const (
 	// have limits of their own.
 	Part = 4
 	// Little is the largest number of bytes that a queue holds without being a user of the budget.
-	// Little is enough for everyday reordering, or for one flow of a slow link. Together 4,096
-	// peers that hold less than Little bytes each stay within Most bytes. In a small budget the
-	// limit Little is budget/littlePart, because hosts with little memory have fewer busy peers.
+	// Little bytes hold the frames of usual reordering, or of one flow over a slow link. Together
+	// 4,096 peers that hold less than Little bytes each stay within Most bytes. In a small budget
+	// the limit Little is budget/littlePart, because hosts with little memory have fewer busy
+	// peers.
 	Little     = 64 << 10
 	littlePart = 512
 	// leastLittle is the limit Little in the smallest budget: the buffers of two packets of 1,500
 	// bytes.
 	leastLittle = 4 << 10
-	// If a user held at least Much bytes and stops, a garbage collection is worth its cost. In a
-	// small budget the limit Much is budget/muchPart. A single flow stays below Much: it queues
-	// about a megabyte, buffers included, and its queue empties after each burst.
+	// If a queue held at least Much bytes and stops being a user, a garbage collection is worth its
+	// cost. In a small budget the limit Much is budget/muchPart. A single flow stays below Much: it
+	// queues about a megabyte, buffers included, and its queue empties after each burst.
 	Much     = 3 << 20
 	muchPart = 4
 )
@@ -34,8 +35,8 @@ const (
 // Budget is safe for concurrent use. The zero value of Budget, and nil, impose no limit.
 type Budget struct {
 	bytes  int
-	little int      // any queue may hold this
-	much   int      // worth a collection
+	little int      // bytes that any queue may hold
+	much   int      // bytes of a user whose end is worth a garbage collection
 	_      [64]byte // all threads read the fields above for each frame; users write the fields below
 	users  atomic.Int64
 	freed  atomic.Int64
@@ -82,15 +83,15 @@ func (u *User) Hold(bytes, most int) int {
 		u.using, u.most = false, 0
 	}
 	if !u.using {
-		return most // it holds a little
+		return most // it holds at most Little bytes
 	}
 	u.most = max(u.most, bytes)
 	return min(most, max(u.of.bytes/int(u.of.users.Load()), u.of.little))
 }
 
-// Freed returns the sum of the peaks of those users that held at least Much bytes and have
-// stopped since the last call. The memory of users that have stopped may be garbage, or lie in
-// pools, where it counts as used.
+// Freed returns how many bytes users have released since the last call. It adds up the peaks of the
+// users that held at least Much bytes and now hold none. Their memory may be garbage, or be in a
+// sync.Pool, where the runtime counts it as used.
 func (b *Budget) Freed() int { return int(b.freed.Swap(0)) }
 
 // Users returns the number of users of the budget.

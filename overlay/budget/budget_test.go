@@ -39,7 +39,8 @@ func TestSharesShrinkWithUsers(t *testing.T) {
 	}
 }
 
-// A user stays one until it holds nothing, so that the shares of others stand still.
+// A user of the budget remains one until it holds no bytes, so the shares of the other users stay
+// constant.
 func TestUsersDoNotComeAndGo(t *testing.T) {
 	b := New(Most)
 	u := b.User()
@@ -51,7 +52,7 @@ func TestUsersDoNotComeAndGo(t *testing.T) {
 	}
 }
 
-// Without a budget each queue has its own bound.
+// Without a budget each queue has only its own bound.
 func TestNoBudgetBoundsNothing(t *testing.T) {
 	for _, b := range []*Budget{nil, {}} {
 		u := b.User()
@@ -64,7 +65,7 @@ func TestNoBudgetBoundsNothing(t *testing.T) {
 	}
 }
 
-// Freed reports the memory of a user once, after it has stopped.
+// Freed reports the memory of a user once, after the user has released it.
 func TestFreedIsToldOnce(t *testing.T) {
 	b := New(Most)
 	u := b.User()
@@ -96,9 +97,9 @@ func TestBurstsFreeNothing(t *testing.T) {
 	}
 }
 
-// In a small control group the bounds are parts of its budget, too. Hundreds of peers that
-// hold a little each stay within the budget. A peer that has held much of it is worth a
-// collection.
+// In a small control group the bounds Little and Much are fractions of the budget. Hundreds of
+// peers that hold Little bytes each stay within the budget. If a peer releases much of the budget,
+// a garbage collection is worth its cost.
 func TestBoundsFollowTheLimit(t *testing.T) {
 	for limit, want := range map[int64]struct{ little, much int }{
 		8 << 20: {leastLittle, 512 << 10}, 32 << 20: {16 << 10, 2 << 20}, 64 << 20: {32 << 10, Much}, 128 << 20: {64 << 10, Much}, 1 << 30: {Little, Much}, 8 << 30: {Little, Much},

@@ -30,8 +30,8 @@ func AdmittedGroups() ([]uint32, error) {
 	return []uint32{uint32(id)}, nil
 }
 
-// admitted tells the user how to get access to the socket at path: as root, or as a member of a
-// group other than root's.
+// admitted describes how to get access to the socket at path: as root, or as a member of a group
+// other than root's.
 func admitted(path string) string {
 	for _, id := range rundir.Groups(path) {
 		if id == 0 {

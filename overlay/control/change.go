@@ -6,15 +6,15 @@ import (
 )
 
 // ErrConfig means that the requested change makes the configuration invalid. ErrConfig has no
-// text of its own, because the error around it describes the fault.
+// separate text, because the error around it describes the fault.
 var ErrConfig = errors.New("")
 
 // These constants are the ways to change the running configuration.
 const (
-	HowReload = "reload" // the file anew: its text in Config, or the daemon reads it if Config is empty
+	HowReload = "reload" // read the file again; Config has its text, or the daemon reads it
 	HowSync   = "sync"   // Config replaces the running configuration; the file stays
 	HowAdd    = "add"    // the peers in Config are added
-	HowSet    = "set"    // Settings
+	HowSet    = "set"    // the keys in Settings get new values
 )
 
 // Change is a request to change the running configuration.
@@ -37,7 +37,7 @@ type Setting struct {
 type Difference struct {
 	Text string `json:"text"` // one line for a person
 	Key  string `json:"key"`
-	Live bool   `json:"live"` // it is in force; else it needs a restart
+	Live bool   `json:"live"` // the new value is in force; otherwise it needs a restart
 }
 
 // Changed is the result of a successful change.

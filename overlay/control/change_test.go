@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// A member of the socket's group may look, and choose policies. Only root may redirect or end
-// the host's traffic, undo root's settings, or see secrets.
+// A member of the socket's group may read the status, and choose path policies. Only root may
+// redirect or end the host's traffic, undo root's settings, or see secrets.
 func TestWhoMayChange(t *testing.T) {
 	dir := runDir(t)
 	h := newRecorder()

@@ -24,23 +24,24 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// recorder is a handler with a fixed state. It notes a call of Down.
+// recorder is a handler with a fixed status. It records the changes that clients request, and calls
+// of Down.
 type recorder struct {
 	status Status
 	once   sync.Once
-	mu     sync.Mutex // a test reads set while the server's goroutine may live
+	mu     sync.Mutex // a test reads the field set while the server's goroutine may still run
 	set    []string
 	down   chan struct{}
 }
 
-// note adds to what was set.
+// note appends to the recorded changes.
 func (r *recorder) note(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.set = append(r.set, text)
 }
 
-// noted returns what was set.
+// noted returns the recorded changes.
 func (r *recorder) noted() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +77,7 @@ func (badConfig) Is(target error) bool { return target == ErrConfig }
 
 func newRecorder() *recorder {
 	st := filled()
-	st.Interface = "srd0" // the name that a client asks for
+	st.Interface = "srd0" // a client expects the name of its interface
 	return &recorder{status: st, down: make(chan struct{})}
 }
 
@@ -123,7 +124,7 @@ func runDir(t *testing.T) string {
 	return dir
 }
 
-// start serves name until the test ends.
+// start runs a server of the interface `name` until the test ends.
 func start(t *testing.T, name string, h Handler) *Server {
 	t.Helper()
 	s, err := Listen(name)
@@ -161,7 +162,7 @@ func dialAt(t *testing.T, at rundir.Place) *Client {
 	return c
 }
 
-// partial is a recorder that notes the part it is asked for.
+// partial is a recorder that also records the requested part of each call of Show.
 type partial struct {
 	*recorder
 	asked []Part
@@ -174,7 +175,7 @@ func (p *partial) Show(part Part) (Status, iter.Seq[Peer]) {
 	return p.recorder.Show(part)
 }
 
-// The handler learns of each request how much of the state it needs.
+// Each request must specify to the handler which part of the state is needed.
 func TestShowAsksForAPart(t *testing.T) {
 	runDir(t)
 	h := &partial{recorder: newRecorder()}
@@ -280,7 +281,7 @@ func TestSecondDaemonIsRefused(t *testing.T) {
 	if s, err := Listen("srd0"); !errors.Is(err, ErrAlreadyRunning) {
 		t.Fatalf("Listen = %v, %v; want ErrAlreadyRunning", s, err)
 	}
-	// The loser must not have taken the winner's socket away.
+	// The refused Listen must not have removed the running server's socket.
 	if _, err := dial(t, "srd0").Show(); err != nil {
 		t.Error(err)
 	}
@@ -318,8 +319,8 @@ func TestDownReachesTheHandler(t *testing.T) {
 	runDir(t)
 	h := newRecorder()
 	start(t, "srd0", h)
-	// The server is this very process, so do not wait for its end: end the context
-	// before.
+	// The server runs in this process, so Down would wait for the test itself. Therefore the
+	// context is cancelled first.
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := dial(t, "srd0").Down(ctx); !errors.Is(err, context.Canceled) {
@@ -362,8 +363,8 @@ func TestChangeReachesTheHandler(t *testing.T) {
 	}
 }
 
-// A configuration of the greatest length arrives whole.
-// slow is a handler whose changes take as long as a connection may live.
+// slow is a handler whose changes take as long as a connection may last: before each change it lets
+// the deadlines of all connections expire.
 type slow struct {
 	*recorder
 	server *Server
@@ -380,8 +381,8 @@ func (s *slow) Change(c Change) (Changed, error) {
 	return s.recorder.Change(c)
 }
 
-// TestSlowChangeIsAnswered: on a busy machine a change of many prefixes takes longer than the
-// life of a connection. The client learns that the change was made.
+// On a busy machine a change of many prefixes takes longer than a connection may last. The client
+// still gets the reply that the change was made.
 func TestSlowChangeIsAnswered(t *testing.T) {
 	runDir(t)
 	h := &slow{recorder: newRecorder()}
@@ -393,7 +394,7 @@ func TestSlowChangeIsAnswered(t *testing.T) {
 	if got, err := c.Change(Change{How: HowSet, Settings: []Setting{{"a", "b"}}}); err != nil || len(got.Differences) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// The connection ends all the same.
+	// After this reply the server closes the connection.
 	if _, err := c.Show(); err == nil {
 		t.Error("the connection lives on")
 	}
@@ -462,8 +463,7 @@ func TestMoreClientsThanSlots(t *testing.T) {
 	}
 }
 
-// as runs f on a thread of its own with the given identity. The thread ends with the
-// goroutine.
+// as runs f on a separate thread with the given identity. The thread ends with the goroutine.
 func as(uid, gid int, groups []uint32, f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -473,7 +473,8 @@ func as(uid, gid int, groups []uint32, f func()) {
 		if len(groups) > 0 {
 			first = unsafe.Pointer(&groups[0])
 		}
-		// Raw calls change this thread only, unlike the functions of package syscall.
+		// Raw system calls change the identity of this thread only; the functions of package
+		// syscall change all threads.
 		for _, call := range [][4]uintptr{
 			{unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0},
 			{unix.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)},
@@ -518,7 +519,7 @@ func TestWhoIsServed(t *testing.T) {
 			t.Errorf("a process whose own group is the socket's: %v", err)
 		}
 	})
-	// The server must refuse strangers even if the mode does not.
+	// The server must refuse a user outside the group even if the socket's mode admits everybody.
 	must(t, os.Chmod(socket, 0o666))
 	as(nobody, nobody, []uint32{7, 9}, func() {
 		if err := show(); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "user 65534") {

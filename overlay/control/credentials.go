@@ -70,8 +70,8 @@ type guard struct {
 	groups  []uint32
 }
 
-// guard reads the socket's groups for each connection, so a chgrp(1) or setfacl(1) takes
-// effect at once.
+// guard reads the socket's groups for each connection, so a chgrp(1) or setfacl(1) takes effect
+// immediately.
 func (s *Server) guard() (guard, error) {
 	groups, err := s.listener.Groups()
 	return guard{uid: uint32(os.Geteuid()), masters: s.masters, groups: groups}, err

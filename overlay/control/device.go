@@ -40,20 +40,22 @@ type Device struct {
 	WriteDrops map[string]uint64 `json:"write_drops"` // packets that a peer should not have sent: reason to count
 }
 
-// fewSingles is the number of packets in ReadSingles from which a share says anything.
+// fewSingles is the smallest value of ReadSingles for which the ratio to ReadSuperFrames is
+// meaningful.
 const fewSingles = 1000
 
-// manySingles is the number of packets in ReadSingles for each super-frame from which something
-// keeps super-frames away. A TCP whose window opens in small steps sends single packets too: about
-// one for each super-frame was seen.
+// manySingles is the ratio of ReadSingles to ReadSuperFrames above which something prevents
+// super-frames. A TCP sender whose window opens in small steps also sends single packets: about one
+// for each super-frame was observed.
 const manySingles = 8
 
-// Singly reports whether inner TCP comes from the kernel in single packets although offload is on.
+// Singly reports whether the kernel passes inner TCP in single packets although offload is on.
 func (d *Device) Singly() bool {
 	return !d.NoOffload && d.ReadSingles > fewSingles && d.ReadSingles > manySingles*d.ReadSuperFrames
 }
 
-// OfAccECN reports whether AccECN is the reason for Singly: most of the packets have its flag.
+// OfAccECN reports whether AccECN is the reason for the single packets: most of them have AccECN's
+// flag.
 func (d *Device) OfAccECN() bool { return 2*d.ReadAccECN > d.ReadSingles }
 
 func (d *Device) fillEmpty() {

@@ -22,14 +22,14 @@
 //
 // All callers with access may read the status and choose path policies. Only masters may read or
 // replace the configuration, because it has secrets, and could redirect all traffic of the host.
-// Masters are root, and the owner of the configuration file if he runs the daemon himself. The
-// user of a systemd service owns no configuration file, so a process of that user is no master.
+// Masters are root, and the owner of the configuration file if he runs the daemon himself. The user
+// of a systemd service owns no configuration file, so a process of that user is not a master.
 //
 // A client sends secrets only to a process that it has checked (Client.Trusted). A client treats
 // every reply as untrusted input (reply.go).
 //
 // A running daemon holds an flock(2) on the interface's lock file. The kernel releases the lock
-// when the process exits, even if it is killed. A socket whose lock is free is stale, and the
-// next daemon replaces it. The lock also keeps a second daemon from using the same interface
-// name, without a race.
+// when the process exits, even if it is killed. If no process holds the lock, the socket is stale,
+// and the next daemon replaces it. The lock also prevents, without a race, that a second daemon
+// uses the same interface name.
 package control

@@ -20,8 +20,8 @@ func Meant(reason string) bool {
 	return meantBySRD[reason]
 }
 
-// Told reports whether a summary of drops names the reason. A dropped datagram is lost to the
-// application, so summaries name DropCodelDatagram too.
+// Told reports whether a summary of drops includes drops for the reason. DropCodelDatagram is
+// normal, but summaries include it, because the application loses each dropped datagram.
 func Told(reason string) bool { return !Meant(reason) || reason == DropCodelDatagram }
 
 // meantBySRD maps the name of each drop reason of the transport to whether it is normal.

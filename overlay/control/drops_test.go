@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Intended drops raise no alarm, either.
+// Drops for a reason that is normal in a healthy tunnel raise no alarm.
 func TestNoAlarmForDropsThatAreMeant(t *testing.T) {
 	text, err := os.ReadFile("../../contrib/prometheus/alerts.yml")
 	must(t, err)

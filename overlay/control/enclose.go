@@ -56,8 +56,7 @@ func disclose(f *os.File) (*Change, error) {
 	return &c, nil
 }
 
-// receiver reads from a connection, and keeps the last file whose descriptor arrived with the
-// data.
+// receiver reads from a connection. If descriptors arrive with the data, it keeps the last one.
 type receiver struct {
 	conn *net.UnixConn
 	file *os.File

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// storied is a handler that keeps events.
+// storied is a handler that implements EventSource.
 type storied struct {
 	*recorder
 	log events.Log
@@ -53,7 +53,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A handler without events says so, and goes on.
+// A handler that keeps no events replies with an error, and serves further requests.
 func TestNoEvents(t *testing.T) {
 	runDir(t)
 	start(t, "srde1", newRecorder())

@@ -6,7 +6,7 @@ func TestFindPeer(t *testing.T) {
 	st := Status{Peers: []Peer{
 		{Name: "hub", PublicKey: "K1=", AllowedIPs: []string{"10.80.0.0/24", "0.0.0.0/0", "fd80::/64"}},
 		{Name: "db", PublicKey: "K2=", AllowedIPs: []string{"10.80.0.2/32", "fd80::2/128"}},
-		{Name: "10.80.0.3", PublicKey: "K3="}, // an address means its owner, not the peer with this name
+		{Name: "10.80.0.3", PublicKey: "K3="}, // Find takes an address for an inner one, not for this name
 		{PublicKey: "K4=", AllowedIPs: []string{"nonsense", "10.80.0.4/32"}},
 	}}
 	for who, want := range map[string]string{

@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// FuzzReply: the line of another version, or of a stranger behind the socket, gives a reply or
-// an error. It takes no more memory than a reply may take.
+// FuzzReply checks that the client decodes any line to a reply or an error, even if another version
+// or a foreign program wrote the line. The decoded reply must not take more memory than allowed.
 func FuzzReply(f *testing.F) {
 	status, err := json.Marshal(reply{Version: "v1", Status: &Status{Interface: "lab"}})
 	must(f, err)
@@ -33,7 +33,7 @@ func FuzzReply(f *testing.F) {
 			t.Fatalf("a line of %d bytes", len(line))
 		}
 		r, err := c.parse(line)
-		if n, most := held(reflect.ValueOf(r)), freeBytes+2*growth*len(line); n > most { // printable text may be longer
+		if n, most := held(reflect.ValueOf(r)), freeBytes+2*growth*len(line); n > most { // making a text printable may lengthen it
 			t.Fatalf("%d bytes hold %d, above %d", len(line), n, most)
 		}
 		if err == nil && r.Error != "" || errors.Is(err, ErrPermission) && r.Status != nil {
@@ -42,7 +42,7 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// held returns the memory of a value beside its own bytes.
+// held returns the number of bytes to which a value refers, in addition to the value's own bytes.
 func held(v reflect.Value) (n int) {
 	switch v.Kind() {
 	case reflect.String:

@@ -17,8 +17,8 @@ var ErrAlreadyRunning = errors.New("already running")
 // needed only if a daemon exited between open and flock.
 const lockTries = 100
 
-// A process that was killed still holds its lock for a few milliseconds, so a held lock is
-// tried again every lockPause, for lockWait.
+// A killed process still holds its lock for a few milliseconds. So if a lock is held, takeLock
+// tries again every lockPause, for lockWait in all.
 const (
 	lockWait  = 500 * time.Millisecond
 	lockPause = 20 * time.Millisecond
@@ -54,8 +54,8 @@ func takeLock(name string) (*lock, error) {
 		if sameFile(f, path) {
 			return &lock{file: f}, nil
 		}
-		// The previous holder of the lock has removed the opened lock file in the meantime. A lock on
-		// a removed file excludes no other process.
+		// The previous holder of the lock removed the file after this process had opened it. A lock
+		// on a removed file excludes no other process.
 		f.Close()
 	}
 	return nil, fmt.Errorf("%s: the lock file keeps changing", path)

@@ -22,7 +22,8 @@ const (
 	carol   = 2003
 )
 
-// busy is a handler that counts flows until the caller has gone. It signals each begin.
+// busy is a handler whose method Flows runs until the client has closed its connection. Flows
+// signals each call.
 type busy struct {
 	*recorder
 	began chan struct{}
@@ -34,7 +35,8 @@ func (b busy) Flows(ctx context.Context, _ time.Duration) (Flows, error) {
 	return Flows{}, ctx.Err()
 }
 
-// crowd serves srd0 for members of a group, and counts the closed connections of each user.
+// crowd serves srd0 for members of a group. The function gone() returns how many connections of
+// each user were replaced.
 func crowd(t *testing.T) (b busy, path string, gone func() map[uint32]int) {
 	t.Helper()
 	dir := runDir(t)
@@ -93,7 +95,8 @@ func showAs(uid int) (err error) {
 	return err
 }
 
-// A silent client with all places keeps out neither root nor another member.
+// A client that has all connections for members, and sends or reads nothing, keeps out neither root
+// nor another member.
 func TestIdleMembersGiveWay(t *testing.T) {
 	for name, send := range map[string]string{"silent": "", "slow": `{"op":`, "unread": `{"op":"show"}` + "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +119,8 @@ func TestIdleMembersGiveWay(t *testing.T) {
 	}
 }
 
-// A user who keeps all places busy gets no other one, and gives way to a user with fewer.
+// A user with requests in progress on all connections for members gets no further connection. A
+// user with fewer connections replaces one of them.
 func TestBusyMembersGiveWay(t *testing.T) {
 	b, path, gone := crowd(t)
 	asMember(t, alice, maxOthers, path, `{"op":"flows"}`+"\n")
@@ -144,7 +148,8 @@ func TestBusyMembersGiveWay(t *testing.T) {
 	}
 }
 
-// A user with most places, some idle and some busy, loses places before any other member does.
+// The user with the most connections, some idle and some busy, loses connections before any other
+// member does.
 func TestMixedMemberTakesNobodysPlace(t *testing.T) {
 	b, path, gone := crowd(t)
 	waits := asMember(t, bob, 1, path, "")[0]
@@ -153,7 +158,7 @@ func TestMixedMemberTakesNobodysPlace(t *testing.T) {
 		<-b.began
 	}
 	asMember(t, alice, 20, path, "")
-	for range 2 { // each takes an idle place and keeps it busy
+	for range 2 { // each replaces an idle connection and keeps its own busy
 		asMember(t, alice, 1, path, `{"op":"flows"}`+"\n")
 		<-b.began
 	}
@@ -176,7 +181,8 @@ func TestMixedMemberTakesNobodysPlace(t *testing.T) {
 	}
 }
 
-// However many connections the users open, each keeps an equal share of the places.
+// However many connections the users open, each keeps an equal share of the connections that are
+// served immediately.
 func TestEachMemberKeepsItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &places{taken: map[*place]struct{}{}}
@@ -216,8 +222,8 @@ func TestEachMemberKeepsItsShare(t *testing.T) {
 	})
 }
 
-// If all clients of a user read their replies, one more is refused, and takes no reply away. A
-// client that has its reply makes room.
+// If all clients of a user are still reading their replies, a further client is refused, and no
+// reply is cut short. A client that has its whole reply may be replaced.
 func TestClientThatReadsKeepsItsPlace(t *testing.T) {
 	p := &places{taken: map[*place]struct{}{}}
 	var all []*place
@@ -234,7 +240,8 @@ func TestClientThatReadsKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// A connection that its client has already closed replaces no client that is about to ask.
+// A connection that its client has already closed does not replace one whose client is about to
+// send a request.
 func TestClosedConnectionReplacesNone(t *testing.T) {
 	p := &places{taken: map[*place]struct{}{}}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s")})
@@ -263,7 +270,7 @@ func TestClosedConnectionReplacesNone(t *testing.T) {
 	}
 }
 
-// Root's own connections give way to root's, and to nobody else's.
+// Only a new connection of root replaces one of root's connections.
 func TestRootGivesWayToRoot(t *testing.T) {
 	b, path, gone := crowd(t)
 	asMember(t, 0, maxConns-1, path, "")
@@ -272,7 +279,7 @@ func TestRootGivesWayToRoot(t *testing.T) {
 	if err := showAs(0); err != nil {
 		t.Errorf("root: %v", err)
 	}
-	for showAs(alice) != nil { // root's last place becomes free soon
+	for showAs(alice) != nil { // root's last connection ends soon
 		time.Sleep(time.Millisecond)
 	}
 	if v := gone(); v[0] == 0 || v[alice] > 0 {
@@ -284,7 +291,7 @@ func TestRootGivesWayToRoot(t *testing.T) {
 	}
 }
 
-// A client that an interrupt ends before its answer ends only its own connection.
+// A client that is interrupted before its reply arrives ends only its own connection.
 func TestClientGoesWithoutItsAnswer(t *testing.T) {
 	for _, uid := range []int{0, alice} {
 		_, path, _ := crowd(t)

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plantings is the number of daemon starts by root under attack. An attack on weaker code
-// succeeded within 138.
+// plantings is the number of times that root starts a daemon during the attack. Against weaker code
+// the attack succeeded within 138 starts.
 const plantings = 600
 
-// The directory may belong to the user of a service, who may plant links while root starts a
-// daemon there. The daemon touches no file outside.
+// The run directory may belong to the user of a service, who may create links in it while root
+// starts a daemon there. The daemon must not change a file outside the directory.
 func TestPlantedLinksLeadNowhere(t *testing.T) {
 	const owner = 1234
 	dir := runDir(t)
@@ -39,7 +39,7 @@ func TestPlantedLinksLeadNowhere(t *testing.T) {
 		planted <- n
 	})
 	for range plantings {
-		// It may well fail: the owner can always make a mess of its own directory.
+		// Listen may fail, because the directory's owner can always disturb a start there.
 		if s, err := Listen("srd0"); err == nil {
 			_ = s.Close()
 		}

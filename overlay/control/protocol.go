@@ -14,31 +14,32 @@ import (
 )
 
 const (
-	// maxRequest bounds the length of a request line in bytes. The longest valid request sets some
-	// keys.
+	// maxRequest bounds the length of a request line in bytes. The longest valid request sets
+	// several keys.
 	maxRequest = 64 << 10
 
-	// maxConfig bounds a configuration that comes with a request as a file, in bytes. A
-	// configuration has at most 1 MiB. Quotes and line ends take two bytes each in JSON.
+	// maxConfig bounds the size in bytes of a configuration that is sent with a request as a file.
+	// A configuration has at most 1 MiB. Quotes and line ends take two bytes each in JSON.
 	maxConfig = 4 << 20
 
 	// maxReply bounds the line of a reply with a whole status, in bytes. A line of maxReply bytes
-	// has room for 500 peers with 256 paths of 300 bytes. Replies to other requests have lower
-	// limits, so that an endless reply takes little memory.
+	// has room for 500 peers with 256 paths each, at 300 bytes for each path. Replies to other
+	// requests have lower limits, so that an endless reply takes little memory.
 	maxReply = 64 << 20
-	// maxShortReply bounds a reply without a list: an error of maxError bytes, each of which takes
-	// at most six bytes in JSON.
+	// maxShortReply bounds a reply without a list, in bytes. The longest one has an error of
+	// maxError bytes, and each of these bytes takes at most six bytes in JSON.
 	maxShortReply = 6*maxError + 4096
-	// maxListReply bounds replies with 256 flows or paths of 500 bytes, or 2,000 events of 1 KB. A
-	// status without peers, which names changed and expired peers, has the same limit.
+	// maxListReply bounds replies with a list, in bytes: 256 flows or paths of 500 bytes, or 2,000
+	// events of 1 KB. A status without peers, which names changed and expired peers, has the same
+	// limit.
 	maxListReply = 4 << 20
-	// maxPartReply bounds a reply with the settings of 4,096 peers, 4 KB each. Within maxPartReply
-	// there is also room for the paths of ReachedMost peers: 256 paths of 300 bytes, and 65,536
-	// prefixes.
+	// maxPartReply bounds a reply with the settings of 4,096 peers, at 4 KB each. The limit also
+	// has room for the paths of ReachedMost peers, 256 paths of 300 bytes for each peer, and for
+	// 65,536 prefixes.
 	maxPartReply = 16 << 20
 
-	// connTimeout bounds the time for all requests of a connection, and the wait of each part of a
-	// reply for the client.
+	// connTimeout bounds the time in which a connection takes requests. It also bounds the time for
+	// which each part of a reply waits until the client reads.
 	connTimeout = 5 * time.Second
 )
 
@@ -56,11 +57,11 @@ const (
 type request struct {
 	Op     string  `json:"op"`
 	Change *Change `json:"change,omitempty"` // change only
-	// Enclosed means that the change is in a file, whose descriptor comes with the request.
+	// Enclosed means that the change is in a file, whose descriptor is sent with the request.
 	Enclosed bool   `json:"enclosed,omitempty"`
 	After    uint64 `json:"after,omitempty"`   // events only
-	Ms       int64  `json:"ms,omitempty"`      // flows only: how long
-	Peer     string `json:"peer,omitempty"`    // ping; of show: no other peer
+	Ms       int64  `json:"ms,omitempty"`      // flows only: how long to count
+	Peer     string `json:"peer,omitempty"`    // ping: the peer to measure; show: the only peer in the reply
 	Brief    bool   `json:"brief,omitempty"`   // show only: without peers
 	Reached  bool   `json:"reached,omitempty"` // show only: with some of the peers that have paths
 	Every    bool   `json:"every,omitempty"`   // ping only: all paths
@@ -106,9 +107,9 @@ func (r *request) replyBound() int {
 	return maxReply
 }
 
-// readLine returns the next line of r without its newline, at most `limit` bytes. The function
-// readLine joins the parts of a line at its end, so a line without an end takes at most `limit`
-// bytes. The error is io.EOF if r ended before a first byte.
+// readLine returns the next line of r without its newline, at most `limit` bytes. It joins the
+// parts of a line only when the line is complete, so an endless line takes at most `limit` bytes of
+// memory. The error is io.EOF if r ended before a first byte.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var parts [][]byte
 	for n := 0; ; {
@@ -167,6 +168,6 @@ func strictly(text []byte, into any) error {
 	return nil
 }
 
-// writeReply writes a reply and its newline with one call. The function writeStatus writes a reply
-// with many peers.
+// writeReply writes a reply and its newline with one call. For a reply with many peers, use
+// writeStatus.
 func writeReply(w io.Writer, r reply) error { return json.NewEncoder(w).Encode(r) }

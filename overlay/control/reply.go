@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// The client treats a daemon's reply as untrusted. An attacker may have taken over the daemon,
-// or another program may use the daemon's name. The client may run as root, and writes to a
+// The client treats a daemon's reply as untrusted. An attacker may have taken over the daemon, or
+// another program may listen in the daemon's place. The client may run as root, and writes to a
 // terminal.
 
 const (
@@ -25,7 +25,7 @@ const (
 )
 
 // answers reports whether a reply has the results of the given operation. If the results are
-// missing, another program than srdtun has replied.
+// missing, a program other than srdtun has replied.
 func (r *reply) answers(op string) bool {
 	switch op {
 	case opShow:
@@ -45,7 +45,8 @@ func (r *reply) answers(op string) bool {
 	case opDown:
 		return r.Done
 	}
-	// opRestarting is sent before an upgrade, to a daemon that may be older than the field Done.
+	// opRestarting is sent before an upgrade. The running daemon may be of a version that does not
+	// set the field Done.
 	return true
 }
 
@@ -60,8 +61,8 @@ func parseReply(line []byte) (reply, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return reply{}, errors.New(printable(cut(err.Error(), maxFault)))
 	}
-	// Only an error and a configuration may have several lines. In a text of one line, a line end
-	// could fake another line of output.
+	// Only an error and a configuration may have several lines. In any other text, a line end could
+	// fake a further line of the command's output.
 	whole, text := lines(cut(r.Error, maxError)), lines(r.Config)
 	if r.Status != nil {
 		clean(reflect.ValueOf(r.Status).Elem(), maxText)
@@ -129,7 +130,7 @@ func holdsText(t reflect.Type) bool {
 	return false
 }
 
-// unprintable reports whether r is a control character, or changes the direction of a line.
+// unprintable reports whether r is a control character, or changes the writing direction of a line.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 func printable(s string) string { return without(s, unprintable) }

@@ -8,16 +8,17 @@ import (
 )
 
 // A JSON reply of a few bytes can become large in memory. A null in a list of peers takes five
-// bytes of JSON, and a thousand bytes after decoding, so the client first computes the memory.
+// bytes of JSON, but a thousand bytes after decoding. So the client computes the memory before it
+// decodes.
 
 const (
 	// growth bounds the memory of a decoded reply, in bytes for each byte of JSON. In valid replies
-	// the names of the fields are longer than their values. A prefix in a list has no name, and in
-	// memory takes twice the length of its text.
+	// the names of the fields are longer than their values, and take no memory after decoding. A
+	// prefix in a list has no name, and takes twice the length of its text in memory.
 	growth = 3
-	// freeBytes is the memory that even the shortest reply may take.
+	// freeBytes is the memory in bytes that any reply may take, however short it is.
 	freeBytes = 1 << 20
-	// mapEntry is the memory of a map entry beside its key and value.
+	// mapEntry is the memory of a map entry in bytes, in addition to its key and value.
 	mapEntry = 16
 	// maxNesting bounds the nesting of objects and lists. Valid replies have seven levels.
 	maxNesting = 16
@@ -99,8 +100,8 @@ func (m *meter) string() []byte {
 	return s
 }
 
-// decoded returns the largest number of bytes that a JSON string can have after decoding.
-// Decoding replaces a byte that is not valid UTF-8 by a character of three bytes.
+// decoded returns the largest number of bytes that a JSON string can have after decoding. Decoding
+// replaces each byte that is not part of valid UTF-8 by a character of three bytes.
 func decoded(s []byte) int {
 	n := len(s)
 	for _, c := range s {
@@ -159,8 +160,8 @@ func (m *meter) object(t reflect.Type, depth int) error {
 	return nil
 }
 
-// member returns the type of a member of a JSON object, and the memory that the member needs
-// beside the object.
+// member returns the type of a member of a JSON object, and the memory in bytes that the member
+// needs in addition to the object's own.
 func (m *meter) member(t reflect.Type, name []byte) (of reflect.Type, size int) {
 	switch {
 	case t == nil:
@@ -193,7 +194,7 @@ func (m *meter) fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return v
 }
 
-// fold maps all names that package json treats as equal to one spelling. In package json two
-// non-ASCII characters equal an ASCII letter: one has the same upper case, the other the same
-// lower case.
+// fold returns one spelling for all names that package json treats as equal. Package json treats
+// two non-ASCII characters as equal to an ASCII letter: one has the letter's upper case, the other
+// the letter's lower case.
 func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the fields of docs/monitoring.md 
 // schemaFile lists every field of the command's JSON output.
 const schemaFile = "../../docs/monitoring.md"
 
-// comments maps "Type.Field" to the comment behind or above the field.
+// comments maps "Type.Field" to the comment at the end of the field's line, or above it.
 func comments(t *testing.T) map[string]string {
 	t.Helper()
 	v := map[string]string{}
@@ -44,7 +44,8 @@ func comments(t *testing.T) map[string]string {
 	return v
 }
 
-// jsonType is the type of a value in JSON, and the struct that it consists of, if any.
+// jsonType returns the name of a value's type in JSON, and the struct type that the value consists
+// of, if any.
 func jsonType(of reflect.Type) (name string, inner reflect.Type) {
 	switch of.Kind() {
 	case reflect.Slice:
@@ -65,8 +66,8 @@ func jsonType(of reflect.Type) (name string, inner reflect.Type) {
 	return "number", nil
 }
 
-// fields appends a row for each field of a struct, and the rows of its inner structs. An
-// inner struct that has rows already is only named.
+// fields appends a row for each field of a struct, and the rows of its inner structs. For an inner
+// struct that already has rows, fields adds only its name.
 func fields(t *testing.T, b *strings.Builder, of reflect.Type, prefix string, meaning, seen map[string]string) {
 	t.Helper()
 	seen[of.Name()] = strings.TrimSuffix(prefix, ".")

@@ -12,7 +12,7 @@ const (
 	opPing  = "ping"
 )
 
-// These limits keep the time of flows and ping well below connTimeout.
+// With these limits the operations flows and ping take well below connTimeout.
 const (
 	// FlowsLeast and FlowsMost bound the time for which flows are counted. In less time than
 	// FlowsLeast, the counted rates would be too inaccurate.

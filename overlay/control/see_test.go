@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Flows implements Handler. Its flow is named after the time of counting.
+// Flows implements Seer. The peer's name in its flow is the duration of the count.
 func (r *recorder) Flows(_ context.Context, d time.Duration) (Flows, error) {
 	return Flows{Interface: "srd0", OverUs: d.Microseconds()}, nil
 }
 
-// Ping implements Handler.
+// Ping implements Seer.
 func (r *recorder) Ping(_ context.Context, peer string, every bool) (Pings, error) {
 	if peer == "" {
 		return Pings{}, errors.New("no peer is named \"\"")
@@ -24,7 +24,7 @@ func (r *recorder) Ping(_ context.Context, peer string, every bool) (Pings, erro
 	return v, nil
 }
 
-// The daemon bounds the time of counting flows, for any request.
+// Whatever time a request asks for, the daemon limits how long it counts flows.
 func TestFlowsAreCountedWithinBounds(t *testing.T) {
 	runDir(t)
 	start(t, "srd0", newRecorder())

@@ -18,8 +18,8 @@ import (
 // Handler carries out the requests in the daemon. Several goroutines call the methods of a
 // Handler at once.
 type Handler interface {
-	// Show returns the current state of the interface, or a part of it, and separately the peers.
-	// The server sets the fields Schema, Version and Peers of the status.
+	// Show returns the current state of the interface or the requested part of it. The second
+	// result has the peers. The server sets the fields Schema, Version and Peers of the status.
 	Show(Part) (Status, iter.Seq[Peer])
 	// Change changes the running configuration, and returns the changed keys. If Change returns an
 	// error, the configuration is unchanged. The server sends the text of the error to the client.
@@ -45,13 +45,14 @@ type Part struct {
 // from the kernel for each of their paths.
 const ReachedMost = 64
 
-// Server owns the name and the socket of an interface. The daemon creates the Server before its
-// setup, and closes it after the teardown, so no second daemon of that name can start.
+// Server owns the name and the socket of an interface. The daemon creates the Server before it sets
+// up the interface, and closes it after it has removed the interface. So no second daemon of that
+// name can start in between.
 type Server struct {
 	lock     *lock
 	listener *rundir.Listener
 	masters  []uint32
-	closed   error // why the group has no access; nil: it has
+	closed   error // why the group has no access; nil: it has access
 	places   places
 }
 
@@ -117,7 +118,8 @@ func (s *Server) Serve(ctx context.Context, h Handler) error {
 	}
 }
 
-// errNoPlace refuses a connection when no other connection can be replaced.
+// errNoPlace is the reply to a connection that is refused because it can replace no other
+// connection.
 var errNoPlace = errors.New("too many requests at once; try again")
 
 // admit serves a connection, or sends the caller the reason for the refusal.
@@ -132,12 +134,13 @@ func (s *Server) admit(ctx context.Context, c *net.UnixConn, h Handler) {
 	if refused.Error == "" {
 		refused.Error = errNoPlace.Error()
 	}
-	writeReply(c, refused) // it fits the socket's buffer, so this does not block
+	writeReply(c, refused) // the reply fits into the socket's buffer, so this does not block
 	n.stop()
 	c.Close()
 }
 
-// judge identifies the caller, and returns the refusal for a caller without access.
+// judge identifies the caller. If the caller has no access, judge returns the reply that refuses
+// it.
 func (s *Server) judge(n *place) reply {
 	g, err := s.guard()
 	if err == nil {
@@ -152,8 +155,8 @@ func (s *Server) judge(n *place) reply {
 	return reply{}
 }
 
-// acceptPause is the server's pause when no file descriptors are left, because accept(2) would
-// fail again at once.
+// acceptPause is the server's pause when no file descriptors are left, because accept(2) would fail
+// again immediately.
 const acceptPause = 100 * time.Millisecond
 
 func outOfResources(err error) bool {
@@ -168,8 +171,7 @@ func (s *Server) Close() error {
 	return errors.Join(s.listener.Remove(), s.lock.release())
 }
 
-// shut closes the listener, and stops all connections. The method shut() may be called
-// repeatedly.
+// shut closes the listener, and ends all connections. The method shut() may be called repeatedly.
 func (s *Server) shut() {
 	if s.places.end() {
 		s.listener.Close()
@@ -181,7 +183,7 @@ func serve(ctx context.Context, c *place, h Handler) {
 	var in io.Reader = c
 	enclosed := &receiver{conn: c.UnixConn}
 	defer enclosed.close()
-	if c.master { // takes descriptors from masters only
+	if c.master { // the server takes descriptors from masters only
 		in = enclosed
 	}
 	r := bufio.NewReader(in)
@@ -239,7 +241,7 @@ func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *rec
 	}
 }
 
-// change makes the change in a request, or in the file that came with the request.
+// change makes the change in a request, or in the file that was sent with the request.
 func change(h Handler, req request, enclosed *receiver) reply {
 	if req.Enclosed {
 		file := enclosed.take()

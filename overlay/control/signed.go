@@ -9,11 +9,12 @@ import (
 )
 
 // signed reads from a connection, and records which process wrote the latest bytes. The kernel
-// passes the writer's number (unix(7), SO_PASSCRED), and never joins bytes of different
+// passes the writer's process number (unix(7), SO_PASSCRED). It never joins bytes of different
 // processes in one read.
 //
-// Each read waits for patience, and no longer than until the deadline of the connection. A busy
-// daemon makes a long reply slowly, but the client sees that it goes on.
+// Each read waits for the time in the field patience, but not beyond the deadline of the
+// connection. So a busy daemon may take long for a long reply, as long as parts of it keep
+// arriving.
 type signed struct {
 	conn     *net.UnixConn
 	writer   int // 0: unknown

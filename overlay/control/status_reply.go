@@ -7,17 +7,17 @@ import (
 	"iter"
 )
 
-// statusChunk is the part of a status that is in memory at once, beside one peer. A hub has
-// thousands of peers with dozens of paths each, which is many megabytes, and maxConns clients may
-// ask at the same time.
+// statusChunk bounds the bytes of a status that are in memory at the same time, in addition to one
+// peer. A hub has thousands of peers with dozens of paths each, so its status has many megabytes.
+// maxConns clients may request it at the same time.
 const statusChunk = 64 << 10
 
-// noPeers is the list of peers in a status without peers. Quotes within a JSON text have a
-// backslash, so this text occurs nowhere else in the status.
+// noPeers is the JSON text of an empty list of peers. Within a JSON string a quote has a backslash
+// before it, so noPeers occurs nowhere else in the status.
 var noPeers = []byte(`"peers":[]`)
 
-// writeStatus writes the line of a reply with a status and these peers. writeStatus requests the
-// state of a peer after the client has read the earlier peers.
+// writeStatus writes the line of a reply with a status and these peers. It takes the state of a
+// peer from the iterator only after the earlier chunks were written to the client.
 func writeStatus(w io.Writer, st Status, peers iter.Seq[Peer]) error {
 	st.Schema, st.Version, st.Peers = Schema, Version, nil
 	st.fillEmpty()

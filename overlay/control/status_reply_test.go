@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// chunks notes the length of the longest write, and how many peers were asked for at the first.
+// chunks records the length of the longest write, and how many peers had been requested before the
+// first write.
 type chunks struct {
 	bytes.Buffer
 	longest, first int
@@ -23,8 +24,8 @@ func (c *chunks) Write(b []byte) (int, error) {
 	return c.Buffer.Write(b)
 }
 
-// The status of a hub with thousands of peers is never in memory as a whole: each peer is asked for
-// when the client has read the earlier ones.
+// The status of a hub with thousands of peers is never in memory as a whole. The state of a peer is
+// requested only after earlier peers were written to the client.
 func TestLongStatusIsNotKept(t *testing.T) {
 	const n = 4000
 	asked := 0

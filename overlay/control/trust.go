@@ -22,10 +22,10 @@ const askWait = 5 * time.Second
 // root's directory.
 func (c *Client) Service() string { return c.at.Service }
 
-// owned returns an error if the process that replies cannot be the daemon. In root's directory
-// the process must run as root or as the caller, and in a service's directory as the directory's
-// owner. The owner may have given another daemon's socket a second name. All commands check the
-// process, because a false reply to "reload" or "show" misleads the user.
+// owned returns an error if the process that replies cannot be the daemon. In root's directory the
+// process must run as root or as the caller, and in a service's directory as the directory's owner.
+// The directory's owner may have given another daemon's socket a second name there. All commands
+// check the process, because a false reply to "reload" or "show" misleads the user.
 func (c *Client) owned() error {
 	cred, err := peerCredentials(c.conn)
 	if err != nil {
@@ -72,8 +72,9 @@ func (c *Client) Trusted() error {
 	return nil
 }
 
-// obeys returns an error if root's command would reach another process than the daemon, which
-// could fake the effect. For commands of other users, the daemon checks the permission.
+// obeys returns an error if a command of root would reach a process other than the daemon, because
+// that process could fake the command's effect. For commands of other users, the daemon checks the
+// permission.
 func (c *Client) obeys() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -81,9 +82,9 @@ func (c *Client) obeys() error {
 	return c.Trusted()
 }
 
-// isMainProcess returns an error unless the service's main process is at the other end. The
-// kernel records the number of the process that called listen(2), but that process may have
-// exited. The process that replies must be alive, and must itself write a reply.
+// isMainProcess returns an error unless the service's main process is at the other end. The kernel
+// records the number of the process that called listen(2), but that process may have exited. So the
+// main process must be alive, and must have written a reply itself.
 func (c *Client) isMainProcess(listens credentials) error {
 	unit := "srdtun@" + c.Service() + ".service" // see the method owned()
 	pidfd, err := unix.PidfdOpen(listens.pid, 0)
@@ -109,7 +110,7 @@ func (c *Client) isMainProcess(listens credentials) error {
 	return nil
 }
 
-// ended reports whether the process of a pidfd has exited, pidfd_open(2).
+// ended reports whether the process of a pidfd has exited (pidfd_open(2)).
 func ended(pidfd int) bool {
 	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
 	n, err := unix.Poll(fds, 0)

@@ -20,7 +20,8 @@ import (
 
 const secret = "oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY="
 
-// planted listens at path as uid, and returns all bytes and descriptors that come.
+// planted listens at path as the user uid. The function got() returns all bytes that arrived, and
+// says whether a descriptor arrived.
 func planted(t *testing.T, path string, uid int) (got func() string) {
 	t.Helper()
 	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -72,8 +73,8 @@ func planted(t *testing.T, path string, uid int) (got func() string) {
 	}
 }
 
-// Root's client sends a secret only to root's own process. It sends none to a user's process
-// at the place of a service's socket, and none to a process in the user's directory.
+// A client of root sends a secret only to a process of root. It sends none to a user's process that
+// listens in place of a service, and none to a process in the user's directory.
 func TestSecretsAreForTrustedServers(t *testing.T) {
 	const user = 1234
 	for _, at := range []rundir.Place{{Device: "srd0"}, {Service: "srd0", Device: "srd0"}, {Service: "other", Device: "srd0"}} {
@@ -108,7 +109,8 @@ func TestSecretsAreForTrustedServers(t *testing.T) {
 	}
 }
 
-// A trusted process gets a secret as a descriptor, and the stream has none.
+// A trusted process gets a secret in a file, as a descriptor. The bytes of the stream do not
+// contain the secret.
 func TestSecretsAreNotInTheStream(t *testing.T) {
 	dir := runDir(t)
 	got := planted(t, filepath.Join(dir, "srd0.sock"), 0)
@@ -122,7 +124,7 @@ func TestSecretsAreNotInTheStream(t *testing.T) {
 	}
 }
 
-// A descriptor must be a file, and the daemon never waits for it.
+// A descriptor must be one of a regular file. The daemon never blocks on another kind.
 func TestOnlyFilesAreDisclosed(t *testing.T) {
 	r, w, err := os.Pipe()
 	must(t, err)
@@ -167,7 +169,8 @@ func TestDescriptorsOfMembersAreNotTaken(t *testing.T) {
 		if _, err := bufio.NewReader(c).ReadString('\n'); err != nil {
 			t.Error(err)
 		}
-		// While the connection is open: its other end has gone.
+		// The connection is still open, but the daemon must have closed the received descriptor by
+		// now.
 		if err := r.SetReadDeadline(time.Now().Add(connTimeout)); err != nil {
 			t.Error(err)
 		}
@@ -177,7 +180,7 @@ func TestDescriptorsOfMembersAreNotTaken(t *testing.T) {
 	})
 }
 
-// A reply cannot drive root's terminal, nor feign a line of its own.
+// A reply can neither send control sequences to root's terminal nor fake a line of output.
 func TestRepliesArePrintable(t *testing.T) {
 	const bad = "a\x1b]0;x\x07\u009b31m\u202e\nb"
 	hostile := reply{
@@ -205,7 +208,7 @@ func TestRepliesArePrintable(t *testing.T) {
 	}
 }
 
-// A short reply that would be large in memory is refused, in every form.
+// Every kind of short reply that would be large in memory is refused.
 func TestRepliesAreBounded(t *testing.T) {
 	const n, deep = 1 << 20, 5000
 	many := func(head, element, tail string) string {
@@ -244,7 +247,8 @@ func TestRepliesAreBounded(t *testing.T) {
 	}
 }
 
-// Undecoded parts take no memory. The reply is refused or understood.
+// Parts of a reply that the client does not decode take no memory. The client refuses or decodes
+// the reply.
 func TestUnknownRepliesTakeNothing(t *testing.T) {
 	for _, line := range []string{
 		`{"unknown":[` + strings.Repeat("null,", 1<<20) + `0]}`,
@@ -264,7 +268,7 @@ func TestUnknownRepliesTakeNothing(t *testing.T) {
 	}
 }
 
-// Neither the text of a reply nor its faults fill root's terminal.
+// Neither a long text in a reply nor an error about the reply fills root's terminal.
 func TestLongTextsOfRepliesAreCut(t *testing.T) {
 	const n = 1 << 20
 	long := strings.Repeat("x", n)
@@ -288,7 +292,7 @@ func TestLongTextsOfRepliesAreCut(t *testing.T) {
 	}
 }
 
-// allocated returns the bytes that f allocates.
+// allocated returns the number of bytes that f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -297,7 +301,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Our own replies stay within the bounds, for each kind of field in excess.
+// The daemon's own replies stay within the client's bounds, however many values a field of any kind
+// has.
 func TestOwnRepliesAreUnderstood(t *testing.T) {
 	prefixes := make([]string, 1<<16)
 	for i := range prefixes {
@@ -327,7 +332,7 @@ func TestOwnRepliesAreUnderstood(t *testing.T) {
 	}
 }
 
-// A service admits a group without being a member of it.
+// A service can admit a group of which its user is not a member.
 func TestGroupIsLetIn(t *testing.T) {
 	dir := runDir(t)
 	service := filepath.Join(dir, "hub")
@@ -405,7 +410,8 @@ func TestEndlessRepliesTakeLittle(t *testing.T) {
 	}
 }
 
-// Only root, the caller, or the service to which the socket's directory belongs may answer.
+// The client accepts replies only from root, from its own user, or from the service to which the
+// socket's directory belongs.
 func TestOwnersAnswer(t *testing.T) {
 	const user, other = 1234, 4321
 	dir := runDir(t)
@@ -420,7 +426,7 @@ func TestOwnersAnswer(t *testing.T) {
 	}
 }
 
-// A daemon that reports another daemon's name is not shown under that name.
+// If a daemon reports the name of another daemon's interface, it is not shown under that name.
 func TestStatusHasTheNameThatWasAsked(t *testing.T) {
 	runDir(t)
 	start(t, "srd1", &recorder{status: Status{Interface: "srd0"}})

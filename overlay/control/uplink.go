@@ -31,8 +31,8 @@ func from(local, iface string) string {
 	return text + local[len(netip.AddrPortFrom(a.Addr(), 0).String())-len(":0"):]
 }
 
-// at formats an address and an interface as ss(8) does, and for IPv6 as RFC 4007 section 11
-// does.
+// at formats an address and an interface as ss(8) does. For IPv6 that is the form of RFC 4007,
+// section 11.
 func at(a netip.Addr, iface string) string {
 	if iface == "" {
 		return a.String()

@@ -2,7 +2,7 @@ package daemon
 
 import "github.com/srdtun/srdtun/overlay/events"
 
-// condition is a state of the host or of a peer whose beginning and end are reported.
+// condition is a state of the host or of a peer. The daemon reports its beginning and its end.
 type condition struct {
 	kind    events.Kind
 	peer    *peer // nil: of no peer

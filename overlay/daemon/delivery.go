@@ -17,13 +17,13 @@ type delivery struct {
 	tun       *tundev.Device
 	mergers   *sync.Pool                  // of *merge.Merger, the device's
 	allowed   func(src netip.Addr) bool   // by the peer's allowed IPs
-	refused   func(f *frame.Frame)        // gets frames that are not allowed
-	accepted  func(frames []*frame.Frame) // gets the device's frames
-	ready     []*frame.Frame              // Flush's own
+	refused   func(f *frame.Frame)        // called with each frame that is not allowed
+	accepted  func(frames []*frame.Frame) // called with the frames that will be written to the device
+	ready     []*frame.Frame              // used by Flush only
 	writers   *writers                    // nil before first use
-	forged    atomic.Uint64               // inner packets dropped: source not among the allowed IPs
+	forged    atomic.Uint64               // inner packets dropped: their source is not among the allowed IPs
 	malformed atomic.Uint64               // inner packets dropped: invalid headers
-	aged      atomic.Uint64               // datagrams dropped: held for order while the process did not run
+	aged      atomic.Uint64               // datagrams dropped: held for order while the process was stopped
 }
 
 // Flush implements loop.App. Flush writes the peer's ordered frames to the device.
@@ -94,8 +94,8 @@ func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.F
 	return kept
 }
 
-// tooOld reports whether f is a datagram older than any wait in the reordering buffer, and
-// counts such datagrams. A datagram gets too old only if the process was stopped while the
+// tooOld reports whether f is a datagram that is older than the longest wait in the reordering
+// buffer, and counts such datagrams. This happens only if the process was stopped while the
 // datagram waited.
 func (d *delivery) tooOld(now mono.Time, f *frame.Frame) bool {
 	if f.Enqueued == 0 || now.Sub(f.Enqueued) <= datagramAge || packet.IsTCP(f.Data) {

@@ -7,15 +7,15 @@ import (
 	"github.com/srdtun/srdtun/srd/loop"
 )
 
-// writerCount is the number of threads that can write to the device for one peer at once, enough
-// for the largest expected host. All frames of a flow are written by one writer, so the flow
-// stays in order.
+// writerCount is the number of threads that can concurrently write one peer's frames to the device.
+// Eight threads are enough for the largest expected host. One writer writes all frames of a flow,
+// so the flow stays in order.
 const writerCount = 8
 
 // writers hold a peer's ordered frames until they are written to the device.
 type writers [writerCount]writer
 
-// writer holds the ordered frames of some of a peer's flows.
+// writer holds the ordered frames of those flows of a peer that hash to this writer.
 type writer struct {
 	turn  loop.Outlet
 	mu    sync.Mutex
@@ -24,21 +24,21 @@ type writer struct {
 	out   []*frame.Frame // being written; owned by the holder of turn
 }
 
-// readyMost bounds the bytes that wait at a writer, including frameRoom bytes for the memory of
-// each frame. A thread that exceeds readyMost must write the frames itself, after any thread
-// that is already writing. Eight writers, with as many bytes being written, hold half of the
+// readyMost bounds the bytes that wait at a writer. Each frame counts frameRoom bytes more, for its
+// own memory. A thread that exceeds readyMost must write the frames itself, after any thread that
+// is already writing. Eight full writers, and as many bytes that are being written, are half of the
 // limit of a peer's reordering buffer.
 const (
 	readyMost = 1 << 20
 	frameRoom = 512
 )
 
-// keepOut is the largest capacity of the slice of frames that a writer keeps: one round's
-// frames.
+// keepOut is the largest capacity of a slice that a writer keeps for reuse, in frames. It is enough
+// for one round of the loop.
 const keepOut = 1024
 
 // enqueue adds frames to the writers of their flows, in the given order. The method enqueue()
-// returns bit masks of the writers that received frames, and of the writers that are full. The
+// returns two bit masks: the writers that received frames, and the writers that are full. The
 // caller holds the peer's lock, so threads cannot reorder the frames of a flow.
 func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 	for len(frames) > 0 {

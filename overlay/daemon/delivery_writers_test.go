@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// Several threads bring frames of several flows and write them. Each flow comes out in order,
-// and no frame is left.
+// Several threads enqueue and write frames of several flows. The frames of each flow are written in
+// order, and no frame remains.
 func TestOutletsKeepFlowsInOrder(t *testing.T) {
 	const threads, rounds, batch, flows = 4, 300, 8, 20
 	var v writers
@@ -66,7 +66,7 @@ func TestOutletsKeepFlowsInOrder(t *testing.T) {
 	}
 }
 
-// A burst leaves neither frames nor more room than a round takes.
+// After a burst a writer keeps no frames, and no slice larger than one round needs.
 func TestOutletsForgetBursts(t *testing.T) {
 	for _, n := range []int{3, keepOut + 1} {
 		var o writer
@@ -89,7 +89,7 @@ func TestOutletsForgetBursts(t *testing.T) {
 	}
 }
 
-// A thread that brings more frames than may wait learns so, for each full outlet.
+// If a thread enqueues more frames than may wait, enqueue reports each full writer.
 func TestOutletsAreFull(t *testing.T) {
 	var v writers
 	for n := 1; ; n++ {

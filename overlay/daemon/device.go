@@ -24,14 +24,14 @@ type device struct {
 	tun     *tundev.Device
 	net     *netconf.State
 	mergers sync.Pool        // of *merge.Merger
-	spare   func(error) bool // leaves out guests that stop the start; false: there are none
+	spare   func(error) bool // leaves out guests whose routes prevent the start; false: there are none
 }
 
 func (d *device) open() (err error) {
 	c := d.running.cfg()
 	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
-		// An existing device with the configured name belongs to another program, even if the kernel
-		// would let this process attach to it.
+		// If a device with the configured name already exists, it belongs to another program. The
+		// kernel might still let this process attach to it.
 		return fmt.Errorf("interface %s: there is a device of that name already%s", c.Interface.Name, holderOf(c.Interface.Name))
 	}
 	d.tun, err = tundev.Open(c.Interface.Name, c.Interface.MTU, d.options())
@@ -128,8 +128,8 @@ func (d *device) newMerger() any {
 	}})
 }
 
-// write writes a frame to the device. The device counts the frames that cannot be written. A
-// write fails permanently only if the device has been removed, and reading then fails too.
+// write writes a frame to the device. The device counts the frames that cannot be written. Writes
+// fail permanently only if the device has been removed. Reads then fail too, and end the daemon.
 func write(dev *tundev.Device, f *frame.Frame, what merge.Outcome) {
 	defer f.Release()
 	if what == merge.Joined {

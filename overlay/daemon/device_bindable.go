@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// bindableMost bounds the wait until the kernel accepts a new address of the device in bind(2).
-	// A separate thread waits for the kernel. The kernel takes less than a millisecond, or a second
-	// with duplicate address detection.
+	// bindableMost bounds the time that awaitBindable waits until bind(2) accepts a new address of
+	// the device. The kernel takes less than a millisecond, or a second with duplicate address
+	// detection.
 	bindableMost = 2 * time.Second
 	bindablePoll = time.Millisecond
 )

@@ -11,25 +11,25 @@ import (
 	"github.com/srdtun/srdtun/overlay/netconf"
 )
 
-// The guard restores addresses, routes and rules of the interface that other programs remove. If
-// another program undoes each repair, the guard and that program must not keep the host busy, so
-// the guard limits its rate.
+// The guard restores addresses, routes and rules of the interface that other programs remove.
+// Another program may undo each repair, so the guard limits the rate of its repairs. Otherwise the
+// two programs could keep the host busy.
 const (
-	// The first guardBurst repairs are made at once, and then one repair every guardEvery.
+	// The first guardBurst repairs are made immediately, and then one repair every guardEvery.
 	guardBurst = 8
 	guardEvery = 30 * time.Second
 	// guardRetry is the wait after a failed subscription or a failed repair.
 	guardRetry = 10 * time.Second
-	// guardLook is the interval of checks while the kernel reports no change, because a report may
-	// be lost.
+	// guardLook is the interval of checks while the kernel reports no change. They are needed
+	// because a report may be lost.
 	guardLook = 5 * time.Minute
 )
 
 // guarding limits the rate of repairs, and stores which repairs have been reported. The zero
 // value of guarding allows an immediate repair.
 type guarding struct {
-	used int       // repairs, without the forgiven ones
-	at   time.Time // time of the last forgiven repair
+	used int       // repairs made, less one for each guardEvery that has passed
+	at   time.Time // time until which guardEvery intervals were subtracted from used
 
 	down bool   // the interface is down
 	lost string // reason of the last failed repair; "": nothing is missing
@@ -60,9 +60,10 @@ func (d *device) guard(ctx context.Context) {
 			pause.For(ctx, guardLook)
 			continue
 		}
-		look := time.Duration(0) // something may be gone since before the subscription
+		look := time.Duration(0) // something may have been removed before the subscription
 		for w.Wait(ctx, time.Now().Add(look)) {
-			// A program that flushes one table often flushes the next table too, so the repair waits.
+			// A program that flushes one table often flushes another one next, so the guard waits
+			// before it repairs.
 			if !pause.For(ctx, max(settle, g.wait(time.Now()))) {
 				break
 			}
@@ -88,7 +89,7 @@ func (d *device) restore(g *guarding) time.Duration {
 	if r.Fault != nil {
 		return guardRetry
 	}
-	if r.Off { // no news says when IPv6 is switched on
+	if r.Off { // the kernel does not report when IPv6 is enabled again
 		return guardEvery
 	}
 	return guardLook

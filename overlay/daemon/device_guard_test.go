@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// Removed settings are put back and reported, and end with the daemon.
+// The guard restores and reports removed settings. When the daemon ends, it removes them.
 func TestRoutesArePutBack(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -27,7 +27,7 @@ func TestRoutesArePutBack(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// Settings removed while the daemon ends do not come back.
+// If settings are removed while the daemon ends, the guard does not restore them.
 func TestNothingComesBackAtTheEnd(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -65,7 +65,8 @@ func TestGuardGivesWay(t *testing.T) {
 	}
 }
 
-// Settings removed together are put back together, and reported in one line, for each kind.
+// Settings that were removed together are restored together. The report has one line for each kind
+// of setting.
 func TestWhatIsTakenAwayComesBack(t *testing.T) {
 	full := []string{`"10.81.0.0/16"`, `"0.0.0.0/0"`}
 	for _, c := range []struct {
@@ -106,7 +107,7 @@ func TestWhatIsTakenAwayComesBack(t *testing.T) {
 	}
 }
 
-// outside returns the settings that others can remove, sorted.
+// outside returns the settings that other programs can remove, sorted.
 func outside(t *testing.T) []string {
 	t.Helper()
 	v := slices.DeleteFunc(state(t, t.TempDir()), func(s string) bool { return strings.HasPrefix(s, "descriptors ") })
@@ -114,8 +115,8 @@ func outside(t *testing.T) []string {
 	return v
 }
 
-// settled returns outside once it stands still: the kernel makes the route of an IPv6 address a
-// moment later.
+// settled returns the result of outside() once it no longer changes, because the kernel adds the
+// route of an IPv6 address with a delay.
 func settled(t *testing.T) (v []string) {
 	t.Helper()
 	until(t, "the kernel's routes", func() bool {
@@ -125,7 +126,7 @@ func settled(t *testing.T) (v []string) {
 	return v
 }
 
-// A failed repair is reported once for all its tries, and so is its success.
+// Repeated failures of a repair are reported once, and so is its success.
 func TestLostRoutesAreTold(t *testing.T) {
 	for name, back := range map[string][]string{
 		"it can be put back":         {"device-down", "device-up", "routes-restored"},
@@ -160,7 +161,8 @@ func TestLostRoutesAreTold(t *testing.T) {
 	}
 }
 
-// wantRestored looks once and wants these kinds of lines, and another look after a while.
+// wantRestored calls restore once. It expects events of the given kinds, and the time `again` until
+// the next check.
 func (s *server) wantRestored(t *testing.T, g *guarding, again time.Duration, kinds ...string) (said []string) {
 	t.Helper()
 	n := len(texts(s.log))

@@ -9,7 +9,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// A start beside the same interface as a service, or by hand, names the other one.
+// If a service or a daemon started by hand already has the interface, a second start names the
+// first one.
 func TestSecondStartNamesTheFirst(t *testing.T) {
 	top := t.TempDir()
 	service := filepath.Join(top, "lab")

@@ -42,12 +42,12 @@ func Doubts(c *config.Config, now time.Time) []error {
 	return all
 }
 
-// onLoopback returns the warning for an entry of paths.local on the loopback device.
+// onLoopback returns the warning about an entry of paths.local that names the loopback device.
 func onLoopback(entry string) string {
 	return entry + " belongs to the loopback device: packets from there never leave this host; want the interface or address that leads to the peers"
 }
 
-// doubtEnd checks the programs of pre_down and post_down, whose faults would otherwise be
+// doubtEnd checks the programs of pre_down and post_down. Without this check their faults would be
 // reported only when the daemon stops.
 func doubtEnd(c *config.Config) []error {
 	return append(doubtPrograms(c, "pre_down", c.Interface.Hooks.PreDown), doubtPrograms(c, "post_down", c.Interface.Hooks.PostDown)...)
@@ -78,8 +78,9 @@ func bareExec(err error) error {
 	return err
 }
 
-// tellDoubts reports the warnings about c that the previous configuration did not cause. The
-// method tellDoubts leaves out warnings that prevent the start, or that have their own event.
+// tellDoubts reports the warnings about c that the previous configuration did not cause. The method
+// tellDoubts leaves out faults that prevent the start, and warnings that have an event of their
+// own.
 func (s *settings) tellDoubts(c, before *config.Config) {
 	known := map[string]bool{}
 	if before != nil {
@@ -108,9 +109,9 @@ type outcome struct {
 const mostWarned = 20
 
 // warnings returns the warnings for the client that requested a change. A reload returns all
-// warnings of "srdtun check". A change of single keys returns the warnings that the change
-// causes, and all warnings about its keys. Warnings about a change of single keys name no file,
-// because the values are in no file.
+// warnings of "srdtun check". A change of single keys returns the warnings that the change causes,
+// and all warnings about its keys. For a change of single keys the warnings name no file, because
+// no file contains the values.
 func (s *settings) warnings(c control.Change, before *config.Config, done outcome) (v []string) {
 	for _, f := range config.RootsFirst(done.faults)[:min(len(done.faults), mostWarned)] {
 		v = append(v, f.Error())
@@ -153,15 +154,16 @@ func withoutFile(doubt error) string {
 	return doubt.Error()
 }
 
-// startWarnings returns the warnings of the start: those of the configuration, and the events so
-// far. The method startWarnings leaves out events that repeat a warning of the configuration.
+// startWarnings returns the warnings of the start: warnings about the configuration, and the
+// warning events so far. The method startWarnings leaves out events that repeat a warning of the
+// configuration.
 func (s *server) startWarnings() (v []string) {
 	for _, d := range Doubts(s.running.cfg(), s.settings.clock()) {
 		v = append(v, d.Error())
 	}
 	for _, e := range s.log.after(0).Events {
 		if standing := e.Kind == events.RoutingLoop || e.Kind == events.OuterTaken; standing {
-			continue // the status has these, and the command prints them from there
+			continue // the command prints these from the status
 		}
 		if e.Level >= events.Warning && e.Kind != events.ConfigDoubt && e.Kind != events.LocalMissing {
 			v = append(v, e.Text)

@@ -13,11 +13,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/netconf"
 )
 
-// DoubtRoutes warns of a tunnel inside a tunnel, unless the configuration names the outer
-// tunnel. DoubtRoutes checks whether c would route other tunnels' outer packets into its own
-// device, and whether the host would route the outer packets of c into another tunnel. The
-// parameter `others` has the status of all running interfaces. If the interface of c is running,
-// DoubtRoutes takes the warnings from its status.
+// DoubtRoutes warns of a tunnel inside a tunnel, unless the configuration names the outer tunnel.
+// DoubtRoutes checks whether c would route other tunnels' outer packets into its own device, and
+// whether the host would route the outer packets of c into another tunnel. The parameter `others`
+// has the status of all running interfaces. If the interface of c is among them, DoubtRoutes takes
+// the warnings from that status.
 func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 	if i := slices.IndexFunc(others, func(st *control.Status) bool { return st.Interface == c.Interface.Name }); i >= 0 {
 		for _, line := range others[i].Conflicts {
@@ -57,7 +57,7 @@ func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 	return all
 }
 
-// refusedTold bounds the warnings about routes that another interface already has.
+// refusedTold bounds the number of warnings about routes that another interface already has.
 const refusedTold = 8
 
 // owner is the name of a peer with its allowed IPs.
@@ -100,15 +100,16 @@ func takerOf(owners []owner, to netip.Addr) (prefix netip.Prefix, title string) 
 	return prefix, title
 }
 
-// wouldEnter returns the tunnel into which packets from the uplinks of c to an address would be
-// routed, unless paths.local names it.
+// wouldEnter returns the tunnel through which the host would route packets from the uplinks of c to
+// an address. If paths.local names that tunnel, wouldEnter returns "".
 func wouldEnter(c *config.Config, to netip.Addr, mark uint32) string {
 	from := []netconf.Outer{{To: to, Mark: mark}}
 	if len(c.Paths.Local) > 0 {
 		from = nil
 	}
 	for _, l := range c.Paths.Local {
-		// No policy rule applies to the packets of an entry that names an interface.
+		// If an entry names an interface, its packets are bound to it, and no policy rule applies
+		// to them.
 		if l.Interface == "" && l.Addr.Is4() == to.Is4() {
 			from = append(from, netconf.Outer{To: to, From: l.Addr, Mark: mark})
 		}
@@ -121,15 +122,15 @@ func wouldEnter(c *config.Config, to netip.Addr, mark uint32) string {
 	return ""
 }
 
-// Enters returns a line for each address to which a running tunnel sends outer packets through
-// the interface name. Enters leaves out tunnels with a policy rule for their mark, because the
-// interface's own status names them. The function whole() returns the interface's status with
-// all peers, also those without a path. Enters calls whole() only if there is a line.
+// Enters returns a line for each address to which a running tunnel sends its outer packets through
+// the interface `name`. Enters leaves out tunnels with a policy rule for their mark, because the
+// interface's own status names them. The function whole() returns the interface's status with all
+// peers, including peers without a path. Enters calls whole() only if it has a line to return.
 func Enters(name string, others []*control.Status, whole func() (*control.Status, error)) []string {
 	return enters(name, others, func() []owner {
 		st, err := whole()
 		if err != nil {
-			return nil // the line names no peer
+			return nil // the lines then name no peer
 		}
 		return ownersIn(st)
 	})
@@ -152,8 +153,9 @@ func enters(name string, others []*control.Status, ownersNow func() []owner) (li
 	return lines
 }
 
-// outerOf returns the outer packets of other interfaces, except those whose mark is in `marked`.
-// Of the paths that follow the routes, outerOf uses the first one to each address of a peer.
+// outerOf returns the outer packets of other interfaces, except those whose mark is in `marked`. Of
+// the paths that are not bound to an interface, outerOf uses only the first one to each address of
+// a peer.
 func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v []netconf.Outer) {
 	for _, st := range others {
 		if slices.ContainsFunc(marked, func(o netconf.Outer) bool { return o.Mark == st.FwMark }) {
@@ -178,8 +180,8 @@ func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v [
 	return v
 }
 
-// taken returns the warning about another tunnel's outer packets in this tunnel. Advice to set a
-// mark is given only against a default route.
+// taken returns the warning that another tunnel's outer packets enter this tunnel. It advises to
+// set a mark only if the packets follow a default route.
 func taken(o netconf.Outer, by string, own []owner) string {
 	if prefix, title := takerOf(own, o.Destination()); title != "" {
 		return fmt.Sprintf("%s go into %s, for %s is in allowed_ips of its peer %s: leave their addresses out there, or write 0.0.0.0/0 or ::/0 in place of halves (docs/guide.md)", o.What, by, prefix, title)

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// Each entry of paths.local without an address here is a doubt, once.
+// Doubts returns one warning for each entry of paths.local that has no address on this host.
 func TestMissingLocalsAreDoubts(t *testing.T) {
 	c := parse(t, "[paths]\n", "[paths]\nlocal = [\"nosuchif\", \"192.0.2.77\", \"lo\"]\n")
 	var got []string
@@ -24,7 +24,7 @@ func TestMissingLocalsAreDoubts(t *testing.T) {
 	}
 }
 
-// The daemon reports likely mistakes at its start, as check does.
+// At its start the daemon reports likely mistakes, as `srdtun check` does.
 func TestDoubtsAreTold(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t, `["10.80.0.2/32", "10.81.0.0/16", "fd81::/64"]`, `["10.80.0.2/32", "10.80.0.1/32"]`))

@@ -9,8 +9,9 @@ import (
 	"github.com/srdtun/srdtun/config"
 )
 
-// doubtTwins returns a warning for each address in paths.local that does not name one uplink:
-// several interfaces have the address, or another entry names the interface with the address.
+// doubtTwins returns a warning for each address in paths.local that does not identify a single
+// uplink. Either several interfaces have the address, or another entry names the interface that has
+// the address.
 func doubtTwins(c *config.Config) (all []error) {
 	named := map[string]bool{}
 	for _, l := range c.Paths.Local {

@@ -20,7 +20,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// endpoints keeps the addresses of peers current, and the tuples on which paths are tried.
+// endpoints keeps the addresses of peers up to date, and the tuples on which this host tries to
+// open paths.
 type endpoints struct {
 	log      *eventLog
 	running  *runningConfig
@@ -29,10 +30,10 @@ type endpoints struct {
 	uplinks  *uplinks
 	sessions *sessions
 
-	rounds       rounds        // of the method follow()
-	rulesChanged chan struct{} // tells the method follow() that policy rules may have changed
-	placedFirst  chan struct{} // closed when all peers were placed, and their routes looked at
-	hostChanged  atomic.Bool   // the host's addresses changed: the observer looks at all paths
+	rounds       rounds        // rounds of the method follow()
+	rulesChanged chan struct{} // wakes the method follow(), because policy rules may have changed
+	placedFirst  chan struct{} // closed when all peers have tuples, and their routes were checked
+	hostChanged  atomic.Bool   // the host's addresses changed: the observer then samples all paths
 
 	// The following fields are used only by the function follow().
 	conditions  conditions
@@ -42,16 +43,17 @@ type endpoints struct {
 }
 
 const (
-	// settle is the time without changes of addresses after which follow handles the changes.
+	// settle is the time for which addresses must stay unchanged before the method follow() handles
+	// their changes.
 	settle = 200 * time.Millisecond
-	// settleMost bounds the wait for settled addresses if the routes change all the time.
+	// settleMost bounds the wait for unchanged addresses if the routes change all the time.
 	settleMost = 2 * time.Second
 )
 
-// follow keeps the peers' addresses current until ctx ends. The method follow() handles changes
-// of the host's addresses and routes, and looks names up regularly. Name lookups run in another
-// goroutine. If an uplink has failed and no resolver is reachable, peers must still move to the
-// remaining uplinks.
+// follow keeps the peers' addresses current until ctx ends. The method follow() handles changes of
+// the host's addresses and routes, and looks names up regularly. Name lookups run in another
+// goroutine. Otherwise a lookup without a reachable resolver would block follow() when an uplink
+// fails, and peers could not move to the remaining uplinks.
 func (ep *endpoints) follow(ctx context.Context) {
 	var addrs chan netlink.AddrUpdate
 	var routes chan netlink.RouteUpdate
@@ -67,7 +69,7 @@ func (ep *endpoints) follow(ctx context.Context) {
 		if addrs == nil {
 			addrs = make(chan netlink.AddrUpdate, 64)
 			if netlink.AddrSubscribe(addrs, ctx.Done()) != nil {
-				addrs = nil // without news the timer still fires
+				addrs = nil // without the kernel's messages, the timer still fires
 			}
 		}
 		if routes == nil {
@@ -110,15 +112,15 @@ func (ep *endpoints) follow(ctx context.Context) {
 	}
 }
 
-// await returns when addresses, routes or policy rules have changed, and have then been
-// unchanged for a moment. If addresses, routes or rules have changed, the result `news` is true.
-// The function await() also returns after a lookup, after a change of peers (`stirred`), and at
-// the end of the time `wait`. When ctx has ended, the result `ok` is false. If kernel messages
-// were lost, await() sets the closed channel to nil.
+// await returns when addresses, routes or policy rules have changed, and then have not changed for
+// a moment. In this case the result `news` is true. The function await() also returns after a
+// lookup, after a change of peers (`stirred`), and at the end of the time `wait`. When ctx has
+// ended, the result `ok` is false. If kernel messages were lost, await() sets the closed channel to
+// nil.
 func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()
-	var latest time.Time // when to act at the latest
+	var latest time.Time // time at which await() returns even if changes go on
 	for {
 		select {
 		case <-ctx.Done():
@@ -146,8 +148,8 @@ func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan net
 	}
 }
 
-// ground contains the settings on which the tuples of all peers depend, besides the host's
-// addresses and routes.
+// ground contains the settings on which the tuples of all peers depend. The tuples also depend on
+// the host's addresses and routes.
 type ground struct {
 	iface config.Interface
 	paths config.Paths
@@ -254,9 +256,9 @@ func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
 	return p.remote.unreachable != before
 }
 
-// tuples returns all combinations of local address, remote address and source port; the port
-// changes slowest. If there are more tuples than paths, every pair of addresses still gets some
-// of the paths.
+// tuples returns all combinations of local address, remote address and source port, ordered by
+// source port. So if there are more tuples than paths, every pair of addresses still gets some of
+// the paths.
 func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	var pairs []pair
 	for _, r := range remotes {
@@ -276,8 +278,8 @@ func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	return v
 }
 
-// reportLocals reports entries of paths.local without an address on this host, and reports when
-// they get one.
+// reportLocals reports each entry of paths.local that has no address on this host, and reports when
+// the entry gets one.
 func (ep *endpoints) reportLocals() {
 	for _, l := range ep.running.cfg().Paths.Local {
 		name, missing := l.Interface, false

@@ -8,11 +8,11 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// callable returns an address at which a peer can be reached, for a configuration file. If the
-// peer has endpoints, callable() returns one of them, preferably one with a validated address.
-// For a peer without endpoints, callable() returns the remote address of an active path, if its
-// port is one that daemons listen on. A remote port on which daemons do not listen is a source
-// port, and changes when the peer restarts.
+// callable returns an address at which a peer can be reached, to be written into a configuration
+// file. If the peer has endpoints, callable() returns one of them, preferably one with a validated
+// address. For a peer without endpoints, callable() returns the remote address of an active path,
+// if its port is one that daemons listen on. A remote port on which daemons do not listen is a
+// source port, and changes when the peer restarts.
 func (ep *endpoints) callable(p *peer, c *srd.Conn) netip.AddrPort {
 	var hosts []netip.Addr // validated addresses, newest first
 	for _, v := range c.Proven() {
@@ -35,7 +35,8 @@ func (ep *endpoints) callable(p *peer, c *srd.Conn) netip.AddrPort {
 	return nearest(listening, hosts)
 }
 
-// nearest returns the address whose host comes first in `hosts`, or else the first address.
+// nearest returns the address whose host comes first in `hosts`. If `hosts` contains none of them,
+// nearest returns the first address.
 func nearest(of []netip.AddrPort, hosts []netip.Addr) netip.AddrPort {
 	for _, h := range hosts {
 		if i := slices.IndexFunc(of, func(a netip.AddrPort) bool { return a.Addr() == h }); i >= 0 {

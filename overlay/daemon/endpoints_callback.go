@@ -8,19 +8,19 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// A server has no endpoints for its clients, because the clients begin the handshakes. When the
-// server's own address changes, its clients send to the old address in vain, so the server sends
-// handshakes to their last validated addresses. WireGuard reaches its clients from a new address
-// with the next packet that it sends. In srdtun a path is bound to an address, so new paths are
-// opened as soon as the host gets another address.
+// A server has no configured endpoints for its clients, because the clients begin the handshakes.
+// When the server's own address changes, the clients' packets to the old address are lost. So the
+// server sends handshakes to the last validated addresses of its clients. A WireGuard server
+// reaches its clients from a new address with the next packet that it sends. In srdtun a path is
+// bound to an address, so the daemon opens new paths as soon as the host gets another address.
 
 // callback contains the address pairs on which this end can begin handshakes with one peer,
 // besides the peer's endpoints.
 type callback struct {
-	proven  []netip.AddrPort // its validated addresses, newest first: kept after the session
+	proven  []netip.AddrPort // the peer's validated addresses, newest first; kept after a session
 	pairs   []pair
-	tuples  []srd.Tuple // made of pairs
-	standby []srd.Tuple // beside its own paths, in case these fall silent
+	tuples  []srd.Tuple // the tuples computed from pairs
+	standby []srd.Tuple // further tuples, in case the paths that the peer opened become silent
 }
 
 // standbyMost bounds the standby paths on which handshakes are sent to a silent peer. All paths
@@ -44,7 +44,7 @@ func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd
 			continue // an endpoint: it gets handshakes anyway
 		}
 		if slices.Contains(p.remote.withdrawn, r.Addr()) {
-			continue // it was one, and is to carry nothing
+			continue // it was an endpoint, and must not carry traffic any more
 		}
 		for _, l := range ep.uplinks.sourcesFor(r) {
 			v := pair{l, r}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// opened returns a server that is set up, but not running.
+// opened returns a server after its setup that does not run.
 func opened(t *testing.T, oldnew ...string) *server {
 	t.Helper()
 	t.Setenv(rundir.Env, t.TempDir())
@@ -24,7 +24,7 @@ func opened(t *testing.T, oldnew ...string) *server {
 	t.Cleanup(func() {
 		over, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = s.sessions.loop.Run(over) // a loop closes its descriptors when it has run
+		_ = s.sessions.loop.Run(over) // the loop closes its descriptors only at the end of Run
 		if err := s.close(); err != nil {
 			t.Error(err)
 		}
@@ -51,15 +51,16 @@ func uplink(t *testing.T) netlink.Link {
 	return l
 }
 
-// change reads the host again, as follow does after news of a change.
+// change reads the host's addresses and routes again, as follow() does after the kernel has
+// reported a change.
 func (s *server) change() {
 	s.uplinks.interfaces.load()
 	s.uplinks.host.look(s.uplinks.interfaces.all())
 }
 
-// A host with the tunnel's address as its only global IPv6 address has none to send from. This
-// holds with a route for which the kernel takes that address. It also holds where all of ::/0
-// goes into the tunnel.
+// If the tunnel's address is the host's only global IPv6 address, the host has no IPv6 source
+// address for outer packets. This is so even if the kernel would choose the tunnel's address for a
+// route, or if ::/0 is routed into the tunnel.
 func TestTunnelAddressesAreNoSource(t *testing.T) {
 	uplink(t)
 	for name, change := range map[string][]string{
@@ -70,7 +71,7 @@ func TestTunnelAddressesAreNoSource(t *testing.T) {
 			s := opened(t, change...)
 			link, err := netlink.LinkByName("srdd0")
 			must(t, err)
-			extra, _ := netlink.ParseAddr("fd82::1/64") // by hand, beside the configuration
+			extra, _ := netlink.ParseAddr("fd82::1/64") // added by hand; the configuration does not have it
 			extra.Flags = unix.IFA_F_NODAD
 			must(t, netlink.AddrAdd(link, extra))
 			s.change()
@@ -88,9 +89,9 @@ func TestTunnelAddressesAreNoSource(t *testing.T) {
 	}
 }
 
-// A peer with a validated address is called there when our own address changed, and when only
-// the route to it changed. It is not called back when the peer's own address changed, or where
-// an endpoint is called anyway.
+// When this host's address or only the route to the peer changes, this host sends handshakes to the
+// peer's validated address. It sends none there when the peer's own address changes, or to an
+// endpoint, which gets handshakes in any case.
 func TestCalledBackFromANewAddress(t *testing.T) {
 	l := uplink(t)
 	s := opened(t)
@@ -155,8 +156,8 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 	want("it does not", "192.0.2.99", paths)
 }
 
-// An entry of paths.local that is no address of this host is reported once, and so is its
-// return.
+// If this host does not have an address of paths.local, the daemon reports this once. It also
+// reports once when the address is back.
 func TestMissingAddressIsTold(t *testing.T) {
 	l := uplink(t)
 	s := opened(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\"]\n")

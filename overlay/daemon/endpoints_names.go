@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// Names are looked up again at intervals, because a name's addresses may change.
+// The daemon looks names up again at these intervals, because a name's addresses may change.
 const (
 	lookupEvery   = time.Minute
 	lookupRetry   = 5 * time.Second // after a failed lookup
@@ -20,8 +20,8 @@ const (
 	// lookupAtOnce bounds the concurrent lookups, so that thousands of peers do not flood their
 	// resolver.
 	lookupAtOnce = 16
-	// lookupMost bounds the time of a lookup of all names, even of 4096 peers with 16 names each if
-	// the resolver does not reply.
+	// lookupMost bounds the time of a lookup of all names. It is long enough for 4096 peers with 16
+	// names each, even if the resolver does not reply.
 	lookupMost = 24 * time.Hour
 )
 
@@ -59,7 +59,7 @@ func (ep *endpoints) lookup(ctx context.Context) []answer {
 
 // takeAnswers applies the results of lookups, and returns the time until the next lookup. A name
 // keeps its addresses until a lookup returns new ones. The resolver may be unreachable, perhaps
-// because it is behind the tunnel itself, and the tunnel must still work.
+// because it is behind the tunnel itself. The tunnel must still work then.
 func (ep *endpoints) takeAnswers(answers []answer) time.Duration {
 	wait := lookupEvery
 	for _, a := range answers {

@@ -12,12 +12,12 @@ const placeMost = 10 * time.Second
 // rounds delays the reply to a change until the function follow() has updated the peers' tuples
 // in a round.
 type rounds struct {
-	wake chan struct{} // tells the method follow() of a change
+	wake chan struct{} // wakes the method follow() after a change
 
 	mu     sync.Mutex
 	runs   bool          // the method follow() runs
-	noted  uint64        // changes
-	placed uint64        // of these, changes that a round has seen
+	noted  uint64        // number of noted changes
+	placed uint64        // number of these changes that a finished round has handled
 	ended  chan struct{} // closed at the end of a round; nil: nobody waits
 }
 
@@ -82,7 +82,7 @@ func (r *rounds) begin() (end func()) {
 	}
 }
 
-// stop ends all waits, because no further round of follow comes.
+// stop ends all waits, because no further round of follow will run.
 func (r *rounds) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// A change waits for a round that began after it, not for the one that was under way.
+// A change waits for a round that begins after it, not for a round already in progress.
 func TestChangeWaitsForARoundOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rounds{wake: make(chan struct{}, 1)}
 		r.note()
-		r.wait() // follow does not run
+		r.wait() // returns immediately, because follow() does not run
 		early := r.begin()
 		r.note()
 		var waited atomic.Bool
@@ -29,11 +29,11 @@ func TestChangeWaitsForARoundOfItsOwn(t *testing.T) {
 		if !waited.Load() {
 			t.Error("the round has ended, and the change waits")
 		}
-		r.wait() // at once
+		r.wait() // returns immediately, because no change is left
 	})
 }
 
-// A daemon that ends lets no change wait, and no change waits for ever.
+// When the daemon ends, no change waits any longer. Otherwise a change waits for a limited time.
 func TestChangeDoesNotWaitForever(t *testing.T) {
 	for name, end := range map[string]func(*rounds){
 		"stop": (*rounds).stop, "late": func(*rounds) { time.Sleep(placeMost) },

@@ -10,9 +10,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// targetsMost bounds the remote addresses whose routes the method follow() checks at a time.
-// Each check of an address requests a route from the kernel, and routes may change five times a
-// second. If there are more remote addresses, the next round of follow() checks the others.
+// targetsMost bounds the number of remote addresses whose routes follow() checks in one round. Each
+// check of an address requests a route from the kernel, and routes may change five times a second.
+// If there are more remote addresses, the next rounds of follow() check the others.
 const targetsMost = 64
 
 type target struct {
@@ -85,8 +85,8 @@ func (ep *endpoints) reportLoop(w target) {
 	}
 }
 
-// forgetTargets ends the conditions of addresses that are no endpoints any more. The checks of
-// conditions cover only current endpoints.
+// forgetTargets ends the conditions of addresses that are no longer endpoints. The other checks
+// cover only current endpoints.
 func (ep *endpoints) forgetTargets() {
 	for k := range ep.conditions {
 		if k.kind != events.RoutingLoop && k.kind != events.EndpointSelf {
@@ -150,7 +150,8 @@ func (ep *endpoints) reportDefault() {
 	}
 }
 
-// findBypasses records the interfaces of paths.local without a route to a peer, and the reason.
+// findBypasses records which interfaces of paths.local have no route to a peer, and the reason for
+// each.
 func (ep *endpoints) findBypasses(to netip.AddrPort, found map[string]string) {
 	for _, l := range ep.running.cfg().Paths.Local {
 		if l.Interface != "" && found[l.Interface] == "" {

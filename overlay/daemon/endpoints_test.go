@@ -14,11 +14,11 @@ import (
 	"github.com/srdtun/srdtun/config"
 )
 
-// nameServer answers every question for an IPv4 address with addrs, and other questions with no
-// address. Without addrs it is unreachable.
+// nameServer is a DNS server. It answers a query for IPv4 addresses with addrs, and any other query
+// with no address. If addrs is empty, it is unreachable.
 type nameServer struct{ addrs []string }
 
-// use makes it the resolver of the test.
+// use makes n the resolver of the test.
 func (n *nameServer) use(t *testing.T) {
 	old := net.DefaultResolver
 	t.Cleanup(func() { net.DefaultResolver = old })
@@ -32,8 +32,8 @@ func (n *nameServer) use(t *testing.T) {
 	}}
 }
 
-// answer reads one question in the form that TCP carries, two bytes of length in
-// front (RFC 1035 section 4.2.2), and writes the answer.
+// answer reads one query in the format of DNS over TCP, which begins with two bytes of length (RFC
+// 1035, section 4.2.2). Then it writes the response.
 func (n *nameServer) answer(c net.Conn, addrs []string) {
 	defer c.Close()
 	var size [2]byte
@@ -44,19 +44,20 @@ func (n *nameServer) answer(c net.Conn, addrs []string) {
 	if _, err := io.ReadFull(c, b); err != nil {
 		return
 	}
-	end := 12 // of the question: a name of labels, its type and class
+	end := 12 // end of the question section: a name of labels, then type and class
 	for b[end] != 0 {
 		end += 1 + int(b[end])
 	}
 	const typeA = 1
 	isA := binary.BigEndian.Uint16(b[end+1:]) == typeA
 	b = b[:end+5]
-	b[2], b[3] = 0x81, 0x80        // a response, recursion wanted and available
-	copy(b[6:12], make([]byte, 6)) // no records
+	b[2], b[3] = 0x81, 0x80        // flags: a response; recursion desired and available
+	copy(b[6:12], make([]byte, 6)) // counts of the other sections: no records
 	if isA {
 		b[7] = byte(len(addrs))
 		for _, a := range addrs {
-			// The name of the question, type A, class IN, 60 s, four bytes.
+			// The resource record: a pointer to the name in the question, type A, class IN, a TTL
+			// of 60 s, and four bytes of data.
 			b = append(b, 0xc0, 12, 0, typeA, 0, 1, 0, 0, 0, 60, 0, 4)
 			b = append(b, netip.MustParseAddr(a).AsSlice()...)
 		}
@@ -64,8 +65,8 @@ func (n *nameServer) answer(c net.Conn, addrs []string) {
 	_, _ = c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...))
 }
 
-// A name that cannot be looked up any more keeps its addresses. Another answer replaces them. The
-// order of an answer means nothing.
+// If lookups of a name fail, the name keeps its addresses. A different answer replaces them. The
+// order of the addresses in an answer has no effect.
 func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 	cfg := parse(t, "localhost", "peer.example")
 	i := slices.IndexFunc(cfg.Peers, func(p config.Peer) bool {
@@ -108,7 +109,7 @@ func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 	}
 }
 
-// A missing interface is reported once, and again after it was present.
+// The daemon reports a missing interface once, and again if it has been present in between.
 func TestMissingLocalIsTold(t *testing.T) {
 	s := newServer(&config.Config{Paths: config.Paths{Local: []config.Local{{Interface: "srdnone0"}, {Interface: "lo"}}}}, newEventLog(false))
 	for range 3 {
@@ -149,7 +150,7 @@ func TestNamesAreLookedUpAtOnce(t *testing.T) {
 	done := make(chan []answer)
 	go func() { done <- s.endpoints.lookup(t.Context()) }()
 	for range peers {
-		<-waiting // as many lookups run at once, or this waits for ever
+		<-waiting // blocks for ever unless that many lookups run at the same time
 	}
 	close(release)
 	if v := <-done; len(v) != len(peers) || v[0].err == nil {

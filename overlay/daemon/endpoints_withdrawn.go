@@ -9,8 +9,8 @@ import (
 
 // withdraw records the addresses of endpoints that were removed from the configuration. The
 // parameter `remotes` has the present addresses of the peer. If only the addresses of a name
-// change, the old address stays in use while it works. The method withdraw() returns true if
-// the recorded addresses changed.
+// change, nothing is recorded, and the old address stays in use as long as it works. The method
+// withdraw() returns true if the recorded addresses changed.
 func (r *remote) withdraw(endpoints []config.Endpoint, remotes []netip.AddrPort) (changed bool) {
 	before := slices.Clone(r.withdrawn)
 	for _, e := range r.configured {
@@ -26,7 +26,7 @@ func (r *remote) withdraw(endpoints []config.Endpoint, remotes []netip.AddrPort)
 	r.withdrawn = slices.DeleteFunc(r.withdrawn, func(a netip.Addr) bool {
 		return slices.ContainsFunc(remotes, func(e netip.AddrPort) bool { return e.Addr() == a })
 	})
-	// The newest addresses are kept, because their paths probably still exist.
+	// Only the newest addresses are kept, because the paths to them probably still exist.
 	r.withdrawn = r.withdrawn[max(0, len(r.withdrawn)-provenMost):]
 	r.configured = endpoints
 	return !slices.Equal(before, r.withdrawn)

@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// eventLog keeps the events of this interface. A separate goroutine writes the events out,
-// because a journal may be slow and no peer may wait for the journal.
+// eventLog keeps the events of this interface. A separate goroutine writes the events to the log,
+// because a slow journal must not delay a peer.
 type eventLog struct {
 	run  string // identifies this process
 	news chan struct{}
@@ -71,14 +71,15 @@ func (s *eventLog) after(n uint64) control.Happened {
 func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 	for _, e := range s.after(n).Events {
 		if e.Level > events.Debug {
-			text := strings.TrimPrefix(e.Text, "peer "+e.Peer+": ") // the page shows the name apart
+			text := strings.TrimPrefix(e.Text, "peer "+e.Peer+": ") // the page shows the name separately
 			v = append(v, dashboard.Event{Number: e.Number, UnixMs: e.Time.UnixMilli(), Level: e.Level.String(), Peer: e.Peer, Text: text})
 		}
 	}
 	return v
 }
 
-// lastWords bounds the wait for the log's output when the process ends.
+// lastWords bounds how long the process waits at its end until the last events are written to the
+// log.
 const lastWords = time.Second
 
 // write passes every event to a log until the returned function end() is called. The

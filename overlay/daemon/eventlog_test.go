@@ -24,8 +24,8 @@ func ip(t *testing.T, args ...string) {
 	}
 }
 
-// A reader that takes nothing holds up nobody, and learns of missed events. At the end the
-// daemon waits for the reader, but not for ever.
+// A blocked log must delay no goroutine, and later record how many events were lost. At its end the
+// daemon waits for the log, but for a limited time.
 func TestSlowLogHoldsNobodyUp(t *testing.T) {
 	s := newEventLog(false)
 	open, got := make(chan struct{}), make(chan events.Event, 4*events.Kept)
@@ -35,17 +35,18 @@ func TestSlowLogHoldsNobodyUp(t *testing.T) {
 	})
 	const n = events.Kept + 100
 	add := func(i int) {
-		// As if it took an hour: at once, most would be left out.
+		// The events get times spread over an hour, because the log would leave out most of as many
+		// events in a moment.
 		s.change(func(l *events.Log) {
 			l.Add(events.Event{Time: time.Unix(int64(10*i), 0), Kind: events.Note, Subject: fmt.Sprint(i), Text: fmt.Sprint(i)})
 		})
 	}
 	add(0)
-	<-got // and there it stays
+	<-got // the log blocks from here on
 	for i := range n {
 		add(i + 1)
 	}
-	end() // it returns, but not before lastWords
+	end() // returns after lastWords
 	close(open)
 	var texts []string
 	for len(texts) == 0 || texts[len(texts)-1] != fmt.Sprint(n) {
@@ -78,7 +79,7 @@ func TestStoryFromBeginningToEnd(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// The daemon reports an endpoint that is itself, an endpoint behind its own tunnel, and an
+// The daemon reports an endpoint that is its own socket, an endpoint behind its own tunnel, and an
 // unknown name.
 func TestEndpointsThatCannotWork(t *testing.T) {
 	var dns nameServer // does not answer
@@ -102,7 +103,7 @@ func TestEndpointsThatCannotWork(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// Of two uplinks, one has no route to the peer, and then one by a rule.
+// Of two uplinks, one first has no route to the peer, and then gets one through a policy rule.
 func TestBypassedUplinkIsTold(t *testing.T) {
 	uplink(t)
 	second := addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdv0"}, PeerName: "srdv1"})
@@ -133,7 +134,7 @@ func TestBypassedUplinkIsTold(t *testing.T) {
 	}
 }
 
-// A name that is found again, and a name with a new address.
+// The daemon reports that a name can be resolved again, and that a name has a new address.
 func TestNamesAreTold(t *testing.T) {
 	var dns nameServer
 	dns.use(t)

@@ -18,11 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// poor tells the test binary to imitate an old kernel.
+// poor is the environment variable that makes the test binary imitate an old kernel.
 const poor = "SRDTUN_DAEMON_TEST_POOR"
 
-// refuse makes the kernel fail a system call if one argument has a value and another some of
-// the bits. Other calls go on to the filters behind it.
+// refuse returns a filter with which the kernel fails a system call. The call fails if the argument
+// `first` has the value `value`, and the argument `second` has one of `bits`. All other calls pass
+// to the filters that follow.
 func refuse(call, first int, value uint32, second int, bits uint32, err unix.Errno) []unix.SockFilter {
 	const data, args = 0, 16 // struct seccomp_data of linux/seccomp.h, little endian
 	load := func(at int) unix.SockFilter {
@@ -39,8 +40,8 @@ func refuse(call, first int, value uint32, second int, bits uint32, err unix.Err
 	}
 }
 
-// impoverish removes features that some kernels lack or restrict: merging of received packets,
-// super-frames of UDP, news of the machine and of routes.
+// impoverish disables features that some kernels lack or restrict: UDP_GRO, super-frames of UDP,
+// and the kernel's messages about the machine and about routes.
 func impoverish() error {
 	var prog []unix.SockFilter
 	for _, v := range [][]unix.SockFilter{
@@ -60,8 +61,8 @@ func impoverish() error {
 	return nil
 }
 
-// On a kernel without any optional feature packets pass, and each missing feature is reported
-// once.
+// On a kernel without the optional features the tunnel carries packets, and each missing feature is
+// reported once.
 func TestFallbacksAreTold(t *testing.T) {
 	if os.Getenv(poor) == "" {
 		c := exec.Command("/proc/self/exe", "-test.run", "^TestFallbacksAreTold$")
@@ -113,8 +114,8 @@ func TestFallbacksAreTold(t *testing.T) {
 	}
 }
 
-// withoutChecksums makes all UDP sockets of this process send without checksums. The kernel
-// does not do so for whole trains.
+// withoutChecksums makes all UDP sockets of this process send without checksums. For such sockets
+// the kernel refuses UDP segmentation.
 func withoutChecksums(t *testing.T) {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
@@ -134,7 +135,8 @@ func withoutChecksums(t *testing.T) {
 	}
 }
 
-// A failed handover is reported, by the giving and by the taking process.
+// Both processes report a failed handover: the process that gives its state, and the process that
+// takes it.
 func TestHandoverThatFailsIsTold(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -156,7 +158,7 @@ func TestHandoverThatFailsIsTold(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// The file of peers' addresses can be neither read nor written.
+// The daemon reports that it can neither read nor write the file of the peers' addresses.
 func TestPeersFileFaultsAreReported(t *testing.T) {
 	runDir(t)
 	path, err := rundir.Path("srdd0", rundir.Peers)
@@ -175,7 +177,7 @@ func TestPeersFileFaultsAreReported(t *testing.T) {
 	if path, err = rundir.Path("srdd0", rundir.Peers); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(path, 0o700); err != nil { // at the place of the file
+	if err := os.Mkdir(path, 0o700); err != nil { // a directory with the name of the file
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -187,7 +189,7 @@ func TestPeersFileFaultsAreReported(t *testing.T) {
 	}
 }
 
-// A closed listener does not end the tunnel.
+// If the monitor's listener closes, the daemon reports this, and the tunnel continues.
 func TestMonitorThatEndsIsTold(t *testing.T) {
 	s := opened(t, "[paths]", "[metrics]\nlisten = \"127.0.0.1:9586\"\n[dashboard]\nlisten = \"127.0.0.1:9587\"\n[paths]")
 	s.monitor.close()

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// flowsMost bounds the number of flows in a reply, which is more than anybody reads.
+	// flowsMost bounds the number of flows in a reply. It is more than a person reads.
 	flowsMost = 256
-	// flowsWait bounds the time for which a request waits for the end of another caller's count.
+	// flowsWait bounds how long a request waits until another caller's count has ended.
 	flowsWait = time.Second
 )
 
 // flowCounter counts inner flows on request. Without a request, each batch of frames costs
 // only a pointer check.
 type flowCounter struct {
-	asked  sync.Mutex // held by the counting caller
+	asked  sync.Mutex // locked by the caller that counts
 	active atomic.Pointer[flowCount]
 }
 
@@ -36,8 +36,8 @@ type flowCount struct {
 	table *flows.Table
 }
 
-// sent counts frames that are sent to a peer. The caller must hold the peer's lock. The peer's
-// lock is always taken before the count's lock.
+// sent counts frames that are sent to a peer. The caller must hold the peer's lock, which is always
+// taken before the lock of the count.
 func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
 	if c := f.active.Load(); c != nil {
 		c.mu.Lock()

@@ -14,8 +14,8 @@ type peerHealth struct {
 	silence    health.Silence
 	left       health.Left
 	recent     health.Recent
-	restarts   uint64      // of the peer's process
-	watch      health.Peer // the observer's own
+	restarts   uint64      // number of restarts of the peer's process
+	watch      health.Peer // used by the observer only
 	router     atomic.Pointer[router]
 	routerTold *config.Peer // the peer's configuration at the last router event; the observer's own
 }

@@ -10,12 +10,12 @@ import (
 )
 
 // router is a router behind a peer that has sent ICMP errors into the tunnel. If the router's
-// address is not among the peer's allowed IPs, its ICMP errors are dropped, as WireGuard does.
+// address is not among the peer's allowed IPs, the daemon drops its ICMP errors, as WireGuard does.
 // An ICMP error changes the state of other connections, so only allowed sources may send one.
 // Without ICMP errors, traceroute and path MTU discovery fail silently, so an event reports the
 // router's address.
 type router struct {
-	conf *config.Peer // the peer's configuration then: one event for each
+	conf *config.Peer // the peer's configuration at that time: there is one event for each configuration
 	addr netip.Addr
 	says string // text of the error
 }

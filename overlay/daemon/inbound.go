@@ -11,6 +11,6 @@ import (
 type inbound struct {
 	reassembler *order.Reassembler
 	clock       mono.Time     // time of the current message
-	hold        time.Duration // least wait for order, as configured
-	stale       uint64        // datagrams dropped: they waited in a socket while the process did not run
+	hold        time.Duration // configured minimum of the time for which a frame waits for earlier ones
+	stale       uint64        // datagrams dropped: they waited in a socket while the process was stopped
 }

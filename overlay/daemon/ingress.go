@@ -18,28 +18,28 @@ type ingress struct {
 	running *runningConfig
 	device  *device
 	drops   readDrops
-	paused  atomic.Bool // the device is not read any more: the next process will read it
+	paused  atomic.Bool // this process no longer reads the device; after a handover the next process reads it
 	stalls  stallDetector
 	flows   flowCounter
 	rejects unreachables
 }
 
-// These limits apply to the frames read from the device before any is sent. The device's queue
-// is first in, first out. If the queue contains several flows, it must be emptied into the
-// peers' queues, which are separate for each flow. If there is a single flow, only a few
-// super-frames are read at once. A frame that is read long before it is sent leaves the
-// processor's cache, which costs a tenth of the rate.
+// These limits apply to the frames that are read from the device before any of them is sent. The
+// device's queue is first in, first out. If it contains several flows, the worker empties it into
+// the peers' queues, which are separate for each flow. If there is a single flow, the worker reads
+// only a few super-frames at a time. A frame that is read long before it is sent leaves the
+// processor's cache, and sending it then costs a tenth of the rate.
 const (
 	readBatch   = 128                    // frames, in any case
-	aloneBytes  = 256 << 10              // when there is one flow
-	companyLast = 100 * time.Millisecond // time that a second flow counts after its latest frame
+	aloneBytes  = 256 << 10              // while there is a single flow
+	companyLast = 100 * time.Millisecond // how long a second flow counts as present after its latest frame
 )
 
 // readDrops counts dropped frames that have no peer, or whose peer was removed.
 type readDrops struct {
-	noRoute atomic.Uint64 // no allowed IP holds the destination
-	stale   atomic.Uint64 // datagrams that waited in the device while the process did not run
-	removed atomic.Uint64 // frames of a peer that was removed from the configuration meanwhile
+	noRoute atomic.Uint64 // no peer's allowed IPs contain the destination
+	stale   atomic.Uint64 // datagrams that waited in the device while the process was stopped
+	removed atomic.Uint64 // frames whose peer was removed from the configuration in the meantime
 }
 
 // input passes frames from one queue of the device to the peers. Type input implements
@@ -47,12 +47,12 @@ type readDrops struct {
 type input struct {
 	ingress *ingress
 	queue   batches
-	length  int // frames that the queue holds
+	length  int // capacity of the device's queue in frames
 	clock   func() mono.Time
 	batch   [readBatch]*frame.Frame
 
 	flow    uint32    // flow of the latest frame
-	company mono.Time // when flow last changed
+	company mono.Time // time at which the field flow last changed
 	bulk    bulkFlows
 	old     afterStop
 }

@@ -10,13 +10,15 @@ import (
 
 // These constants distinguish urgent packets from bulk data.
 const (
-	// urgentBytes is the largest size of a packet that may be an urgent request or response.
+	// urgentBytes is the largest size, in bytes, of a packet that may be an urgent request or
+	// response.
 	urgentBytes = 1000
-	// bulkBytes is the frame size from which a flow counts as bulk: more than one packet on
-	// most links.
+	// bulkBytes is the smallest size of a frame, in bytes, that makes its flow count as bulk data.
+	// On most links such a frame is more than one packet.
 	bulkBytes = 4000
-	// bulkLast is the time for which a flow counts as bulk data after a frame of bulkBytes. A bulk
-	// transfer also has short frames, one at the end of each write(2) of the application.
+	// bulkLast is the time for which a flow counts as bulk data after a frame of at least
+	// bulkBytes. A bulk transfer also has short frames, one at the end of each write(2) of the
+	// application.
 	bulkLast = 100 * time.Millisecond
 )
 
@@ -27,8 +29,8 @@ type bulkFlows struct {
 	latest [256]mono.Time // time of the latest bulk data of each entry
 }
 
-// urgent reports whether one of the frames is urgent. No program waits for an acknowledgement
-// without data.
+// urgent reports whether one of the frames is urgent. A TCP acknowledgement without data is not
+// urgent, because no program waits for it.
 func (b *bulkFlows) urgent(now mono.Time, frames []*frame.Frame) (urgent bool) {
 	for _, f := range frames {
 		at := &b.latest[f.Flow%uint32(len(b.latest))]

@@ -16,7 +16,7 @@ func sized(flow uint32, n int) []*frame.Frame {
 // acknowledgement is a TCP packet without data.
 var acknowledgement = []byte{0: 0x45, 3: 40, 9: packet.ProtoTCP, 32: 0x50, 33: 0x10, 39: 0}
 
-// A short packet is urgent, unless it is the end of bulk data of its flow.
+// A short packet is urgent, unless it belongs to the end of its flow's bulk data.
 func TestShortPacketsAreUrgent(t *testing.T) {
 	const request, download = 1, 2
 	var b bulkFlows
@@ -31,8 +31,8 @@ func TestShortPacketsAreUrgent(t *testing.T) {
 	expect(false, request, urgentBytes+1)
 	expect(true, download, 40) // its first segment
 	expect(false, download, 60000)
-	expect(false, download, 700) // the end of a write
-	expect(true, request, 64)    // beside it
+	expect(false, download, 700) // the last packet of a write
+	expect(true, request, 64)    // of another flow at the same time
 	now += mono.Time(bulkLast)
 	expect(false, download, 40)
 	now++

@@ -13,17 +13,17 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These limits apply to all ICMP errors together, so that packets to unreachable addresses cost
-// at most some thousandths of a processor. Linux has the same limits for its own ICMP errors
+// These limits apply to all ICMP errors together, so that packets to unreachable addresses use at
+// most a few thousandths of a processor's time. Linux has the same limits for its own ICMP errors
 // (icmp_msgs_per_sec and icmp_msgs_burst of ip-sysctl).
 const (
-	unreachableRate  = 1000 // a second
-	unreachableBurst = 50   // after a pause
+	unreachableRate  = 1000 // ICMP errors in a second
+	unreachableBurst = 50   // ICMP errors in one burst after a pause
 )
 
 // These limits apply to the ICMP errors sent to one host, and to one host about one destination.
-// With a limit for each host, neither a port scan nor a flood by one host deprives other hosts
-// of ICMP errors. A connection needs one ICMP error at once, and then one each second.
+// With a limit for each host, neither a port scan nor a flood by one host deprives other hosts of
+// ICMP errors. A connection needs one immediate ICMP error, and then one each second.
 const (
 	unreachableHostRate  = 200
 	unreachableHostBurst = 20
@@ -39,7 +39,7 @@ const (
 
 // allowance is a token bucket. The zero value of allowance is a full bucket.
 type allowance struct {
-	spent float64 // used part of the burst, not given back yet
+	spent float64 // tokens of the burst that were used and are not refilled yet
 	at    mono.Time
 }
 
@@ -66,7 +66,7 @@ type unreachables struct {
 	pairs [unreachableSlots]allowance
 
 	sent     atomic.Uint64
-	withheld atomic.Uint64 // by the bounds
+	withheld atomic.Uint64 // ICMP errors withheld by the limits
 }
 
 // tell sends ICMP errors to the senders of frames. The caller keeps ownership of the frames.
@@ -129,9 +129,9 @@ func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
 	return &u.hosts[maphash.Bytes(u.seed, one)%unreachableSlots], pair
 }
 
-// own reports whether `a` is an address of this host's interface. About an own address no ICMP
-// error is sent, because the kernel routes its packets into the tunnel only until the address's
-// own route exists.
+// own reports whether `a` is an address of this host's interface. For such an address no ICMP error
+// is sent, because the kernel routes its packets into the tunnel only until the address has its
+// local route.
 func (c *snapshot) own(a netip.Addr) bool {
 	for _, p := range c.cfg.Interface.Address {
 		if p.Addr() == a {

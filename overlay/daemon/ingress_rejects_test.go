@@ -16,12 +16,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// soon is the time in which a connection without a receiver must fail. The first error may get
-// lost, as the first packet is sent while the kernel holds the socket. The next one comes after a
-// second.
+// soon is the time within which a connection to an unreachable address must fail. The first ICMP
+// error may have no effect, because the kernel still holds the socket while it sends the first
+// packet. The next error is sent a second later.
 const soon = 3 * time.Second
 
-// refusedAt connects, and returns the time until the failure, and its error.
+// refusedAt connects to an address. It returns how long the failure took, and the error.
 func refusedAt(t *testing.T, to string, most time.Duration) (took time.Duration, err error) {
 	t.Helper()
 	d := net.Dialer{Timeout: most}
@@ -34,8 +34,8 @@ func refusedAt(t *testing.T, to string, most time.Duration) (took time.Duration,
 	return time.Since(begin), err
 }
 
-// An application that connects to an address without a peer, or to a peer without an endpoint,
-// gets an error at once.
+// An application that connects to an address without a peer, or to a peer without an endpoint, gets
+// an error immediately.
 func TestNobodyThereIsToldAtOnce(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t, `endpoints = ["localhost:5998"]`, ""))
@@ -53,8 +53,8 @@ func TestNobodyThereIsToldAtOnce(t *testing.T) {
 	r.wait()
 }
 
-// A silent peer is given up like a silent host on an Ethernet: after some seconds, and not
-// before.
+// Connections to a silent peer fail after some seconds, and not before, like connections to a
+// silent host on an Ethernet.
 func TestSilentPeerIsToldLater(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
@@ -69,7 +69,7 @@ func TestSilentPeerIsToldLater(t *testing.T) {
 	r.wait()
 }
 
-// The host's own broadcasts and multicasts get no answer.
+// The host's own broadcasts and multicasts cause no ICMP errors.
 func TestBroadcastIsNotAnswered(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
@@ -84,7 +84,7 @@ func TestBroadcastIsNotAnswered(t *testing.T) {
 	sent := r.server.ingress.rejects.sent.Load()
 	for _, to := range []string{"10.80.0.255", "224.0.0.9"} {
 		if _, err := c.WriteTo([]byte("hello"), net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(to), 9))); err != nil {
-			t.Logf("%s: %v", to, err) // without a route no packet gets here
+			t.Logf("%s: %v", to, err) // without a route no packet reaches the device
 		}
 	}
 	for end := time.Now().Add(patience); r.server.status.dropCounts().all()["no_route"] == before; time.Sleep(time.Millisecond) {
@@ -114,12 +114,12 @@ func TestNetworkBroadcast(t *testing.T) {
 	}
 }
 
-// The bound holds for all senders together, and time gives answers back.
+// The limit applies to all senders together. As time passes, further errors are allowed.
 func TestUnreachableRate(t *testing.T) {
 	var u unreachables
 	asked := uint32(0)
 	count := func(now mono.Time) (n int) {
-		for range 4 * unreachableBurst { // each for another host
+		for range 4 * unreachableBurst { // each to another host
 			asked++
 			from := netip.AddrFrom4([4]byte{10, byte(asked >> 16), byte(asked >> 8), byte(asked)})
 			if u.take(now, from, netip.MustParseAddr("10.80.0.9")) {
@@ -134,7 +134,7 @@ func TestUnreachableRate(t *testing.T) {
 	if n := count(at(1).Add(10 * time.Millisecond)); n != 10 {
 		t.Errorf("%d after 10 ms", n)
 	}
-	if n := count(at(1)); n != 0 { // another thread's time is a little older
+	if n := count(at(1)); n != 0 { // the clock reading of another thread may be a little older
 		t.Errorf("%d in the past", n)
 	}
 	if n := count(at(100)); n != unreachableBurst {
@@ -142,7 +142,8 @@ func TestUnreachableRate(t *testing.T) {
 	}
 }
 
-// A flow without a receiver, and a host that scans for others, leave answers to the rest.
+// Neither a flow to an unreachable address nor a host that scans addresses uses up the ICMP errors
+// of other hosts.
 func TestNobodyMutesOthers(t *testing.T) {
 	for _, v := range []struct{ near, other, nobody string }{
 		{"10.80.0.1", "10.80.0.2", "10.80.1."}, {"fd80::1", "fd80:0:0:1::1", "fd80:9::"},
@@ -161,7 +162,8 @@ func TestNobodyMutesOthers(t *testing.T) {
 		if n := flood(at(1), near, 1); n != unreachablePairBurst {
 			t.Errorf("%s: a flow has %d answers", v.near, n)
 		}
-		// Another flow of the same host, to another destination: but for slots that happen to be shared.
+		// Other flows of the same host, to other destinations, get errors, except where two pairs
+		// happen to share a slot.
 		ok := 0
 		for i := range 4 {
 			if u.take(at(1), near, nobody(100+i)) {
@@ -186,8 +188,9 @@ func TestNobodyMutesOthers(t *testing.T) {
 	}
 }
 
-// The kernel sends packets for an address of the interface here until it has made the address's
-// own route. An error then would make an application give up a working address.
+// Until the kernel has made the local route of an interface's address, it sends packets for that
+// address into the tunnel. An ICMP error about them would make an application give up a working
+// address.
 func TestOwnAddressIsReachable(t *testing.T) {
 	s := snapshot{cfg: &config.Config{}}
 	s.cfg.Interface.Address = []netip.Prefix{netip.MustParsePrefix("10.80.0.1/24"), netip.MustParsePrefix("fd80::1/64")}
@@ -199,7 +202,7 @@ func TestOwnAddressIsReachable(t *testing.T) {
 }
 
 // A peer that forges the source of an inner packet causes no ICMP error to that source, whether it
-// is this end's, another peer's or a stranger's address.
+// is this end's, another peer's or an unknown address.
 func TestForgedSourceIsNotAnswered(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))

@@ -8,12 +8,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A packet's age counts from its arrival at the device, but the device does not report that
-// time. A worker usually reads a packet at once, so the time of the read counts as its arrival.
-// A signal, a debugger or a container's freezer may have stopped the process before the read.
-// After a stop, the device contains the first packets that arrived during the stop, because its
-// full queue dropped later ones. For a packet that arrived during a stop, the age is the time
-// since the process last ran.
+// A packet's age counts from its arrival at the device, but the device does not report that time. A
+// worker usually reads a packet immediately, so the time of the read counts as its arrival. A
+// signal, a debugger or a container's freezer may have stopped the process before the read. After a
+// stop, the device contains the first packets that arrived during the stop, because its full queue
+// dropped later ones. For a packet that arrived during a stop, the age is the time since the
+// process last ran.
 const (
 	// aliveEvery is the interval at which an idle process records that it runs.
 	aliveEvery = time.Second
@@ -26,7 +26,7 @@ const (
 // stallDetector detects that the process resumes after a stop. The zero value of stallDetector
 // is ready for use. Methods of stallDetector are safe for concurrent use.
 type stallDetector struct {
-	seen    atomic.Int64 // last sign of life
+	seen    atomic.Int64 // when a thread last recorded that the process runs
 	resumed atomic.Int64 // when the process last resumed; 0: it was never stopped
 }
 
@@ -39,7 +39,7 @@ func (l *stallDetector) note(now mono.Time) mono.Time {
 		// stop.
 		l.resumed.Store(int64(now))
 	}
-	if now.Sub(seen) > aliveEvery/10 { // so workers do not fight over one cache line
+	if now.Sub(seen) > aliveEvery/10 { // so that workers do not contend for the cache line
 		// A worker that was stopped just before this line must not replace a newer time.
 		l.seen.CompareAndSwap(int64(seen), int64(now))
 	}
@@ -49,8 +49,8 @@ func (l *stallDetector) note(now mono.Time) mono.Time {
 // afterStop drops datagrams that waited in one queue of the device while the process was
 // stopped.
 type afterStop struct {
-	resumed mono.Time // the latest stop that was handled
-	left    int       // frames that may still be older
+	resumed mono.Time // end of the latest stop that was handled
+	left    int       // number of further frames that may have arrived before the end of the stop
 }
 
 // filter drops datagrams that are too old, and returns all other frames. The argument `queue` is

@@ -8,13 +8,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A process counts as stopped only after it gave no sign of life for longer than a datagram may
-// wait. Any thread may notice it first.
+// A process counts as stopped only if none of its threads has recorded that it runs for longer than
+// a datagram may wait. Any thread may detect the stop first.
 func TestLiveness(t *testing.T) {
 	var l stallDetector
-	now := mono.Time(time.Hour) // the very first sign ends no stop
+	now := mono.Time(time.Hour) // the first record does not end a stop
 	for range 100 {
-		now = now.Add(aliveEvery + aliveEvery/2) // a tick that is late
+		now = now.Add(aliveEvery + aliveEvery/2) // a late tick of the observer
 		if r := l.note(now); r != 0 {
 			t.Fatalf("it went on at %d", r)
 		}
@@ -35,9 +35,10 @@ func TestLiveness(t *testing.T) {
 	}
 }
 
-// After a stop datagrams that waited in the device are dropped. TCP packets and later frames are
-// not. A frame is later if a read that began after the stop has emptied the queue. It is also
-// later if a whole queue of frames came before it.
+// After a stop, filter drops the datagrams that waited in the device. It keeps TCP packets, and
+// frames that arrived after the stop. A frame certainly arrived after the stop if a read that began
+// after the stop has emptied the queue before. It also did if a whole queue's length of frames was
+// read before it.
 func TestAfterStop(t *testing.T) {
 	released := 0
 	read := func(n int, tcp bool) (v []*frame.Frame) {
@@ -73,7 +74,7 @@ func TestAfterStop(t *testing.T) {
 // stopping is a queue whose reader is stopped while it reads.
 type stopping struct {
 	queue       []*frame.Frame
-	before, end func() // before it takes the frames, and after
+	before, end func() // called before and after the read takes the frames
 }
 
 func (s *stopping) FD() int { return -1 }
@@ -86,8 +87,8 @@ func (s *stopping) ReadBatch(dst []*frame.Frame, _ int) (int, error) {
 	return n, nil
 }
 
-// A process may be stopped during a read. If it has not looked into the queue yet, this read
-// gets the frames that came meanwhile. Else the next read gets them.
+// A process may be stopped during a read. If the read has not taken the frames yet, it also returns
+// the frames that arrived during the stop. Otherwise the next read returns them.
 func TestStoppedWhileReading(t *testing.T) {
 	now := mono.Time(time.Hour)
 	var q stopping

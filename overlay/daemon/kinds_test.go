@@ -24,7 +24,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Every kind of event is wanted by a test, here by its constant or end to end by its name.
+// Each kind of event must occur in a test: in this package as its constant, or in the end-to-end
+// tests by its name.
 func TestEveryKindIsWantedByATest(t *testing.T) {
 	var tests [][]byte
 	for _, pattern := range []string{"*_test.go", "internal/*/*_test.go", "../../e2e/*_test.go"} {
@@ -67,7 +68,8 @@ func kindNames(t *testing.T) map[events.Kind]string {
 	return names
 }
 
-// A route that leads an endpoint into the tunnel is reported, and so is its end.
+// The daemon reports a route that leads packets to an endpoint into the tunnel, and reports when
+// the route no longer exists.
 func TestRoutingLoopComesAndGoes(t *testing.T) {
 	uplink(t)
 	runDir(t)
@@ -91,7 +93,8 @@ func TestRoutingLoopComesAndGoes(t *testing.T) {
 	r.wait()
 }
 
-// A loop ends with its endpoint, and show tells it only as long as it lasts.
+// A routing loop ends when its endpoint is removed. `srdtun show` lists the loop only as long as it
+// exists.
 func TestRoutingLoopGoesWithItsEndpoint(t *testing.T) {
 	uplink(t)
 	runDir(t)
@@ -111,7 +114,7 @@ func TestRoutingLoopGoesWithItsEndpoint(t *testing.T) {
 	r.wait()
 }
 
-// The only address and route of the host go and come back.
+// The host loses its only address and route, and gets them back.
 func TestNoWayIsTold(t *testing.T) {
 	uplink(t)
 	runDir(t)
@@ -130,7 +133,7 @@ func TestNoWayIsTold(t *testing.T) {
 	r.wait()
 }
 
-// An interface of paths.local that comes later, goes and comes back.
+// An interface of paths.local appears after the start, is removed, and appears again.
 func TestMissingInterfaceIsTold(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t, "[paths]\n", "[paths]\nlocal = [\"srdw0\"]\n"))
@@ -155,7 +158,7 @@ func TestMissingInterfaceIsTold(t *testing.T) {
 	r.wait()
 }
 
-// Faults of the host and of the start.
+// The start reports faults of the host and of the configuration.
 func TestWarningsOfTheStart(t *testing.T) {
 	l := uplink(t)
 	must(t, os.WriteFile("/proc/sys/net/ipv4/conf/"+l.Attrs().Name+"/rp_filter", []byte("1"), 0o644))
@@ -171,7 +174,7 @@ func TestWarningsOfTheStart(t *testing.T) {
 	r.wait()
 }
 
-// Changes from every source are reported. So are requests without a change, and refused ones.
+// The daemon reports changes from every source, requests that change nothing, and refused requests.
 func TestChangesAreTold(t *testing.T) {
 	runDir(t)
 	want := parse(t)
@@ -214,11 +217,11 @@ func TestChangesAreTold(t *testing.T) {
 	r.wait()
 }
 
-// A wrong drop-in file is reported once, at the daemon's start or when the file comes.
+// A faulty drop-in file is reported once: at the daemon's start, or when the file appears.
 func TestWrongDropInIsTold(t *testing.T) {
 	runDir(t)
 	dir := t.TempDir()
-	put := func(name, text string) { // in one step: the daemon may read the directory meanwhile
+	put := func(name, text string) { // atomically, because the daemon may read the directory at any time
 		t.Helper()
 		aside := filepath.Join(dir, "."+name)
 		must(t, os.WriteFile(aside, []byte(text), 0o600))
@@ -257,7 +260,8 @@ func TestStallIsTold(t *testing.T) {
 	}
 }
 
-// The kernel says that the machine is a copy. This is reported, and a new session follows.
+// When the kernel announces that the machine is a copy, the daemon reports this, and begins a new
+// session.
 func TestCopyIsTold(t *testing.T) {
 	runDir(t)
 	a, b := up(t, parse(t)), up(t, other(t))
@@ -276,7 +280,7 @@ func TestCopyIsTold(t *testing.T) {
 	}
 }
 
-// A stranger is reported with his key.
+// A handshake with an unknown public key is reported with that key.
 func TestStrangerIsTold(t *testing.T) {
 	runDir(t)
 	a, b := up(t, parse(t, key(t, 2), key(t, 7))), up(t, other(t))

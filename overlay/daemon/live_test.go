@@ -17,12 +17,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// second is an address of lo beside 127.0.0.1 in these tests.
+// second is a second address of lo, besides 127.0.0.1.
 const second = "192.0.2.1"
 
-// liveRow shows that a key takes effect.
+// liveRow tests that a change of one key takes effect on a running daemon.
 type liveRow struct {
-	given []string // settings to make before, KEY=VALUE
+	given []string // settings to make before the change, KEY=VALUE
 	value string
 	look  func(t *testing.T, s *server) string // returns the part that the key changes
 	want  string                               // result of look after the change
@@ -60,8 +60,8 @@ var liveRows = map[string]liveRow{
 // guestUser owns a directory of drop-in files in these tests.
 const guestUser = 65534
 
-// guests makes a directory of guestUser with a file "guest.toml", and returns the section that
-// names it.
+// guests makes a directory of guestUser with the file "guest.toml". It returns the directory, and
+// the section of the configuration that names it.
 func guests(t *testing.T, peer string) (dir, section string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -70,7 +70,7 @@ func guests(t *testing.T, peer string) (dir, section string) {
 	return dir, fmt.Sprintf("[peers]\ndir = %q\nowner = %d\n", dir, guestUser)
 }
 
-// putGuest writes a file of guestUser.
+// putGuest writes a drop-in file that belongs to guestUser.
 func putGuest(t *testing.T, dir, name, peer string) {
 	t.Helper()
 	file := filepath.Join(dir, "."+name)
@@ -111,7 +111,7 @@ func TestEveryLiveKeyCounts(t *testing.T) {
 	}
 }
 
-// Weights go with the entries of paths.local, even after the entries change their order.
+// Each weight stays with its entry of paths.local, even if the order of the entries changes.
 func TestWeightsFollowTheirEntries(t *testing.T) {
 	ip(t, "addr", "add", second+"/32", "dev", "lo")
 	t.Cleanup(func() { ip(t, "addr", "del", second+"/32", "dev", "lo") })
@@ -130,7 +130,7 @@ func TestWeightsFollowTheirEntries(t *testing.T) {
 	}
 }
 
-// play sets the key, checks its effect, and sets it back.
+// play sets the key, checks its effect, and restores the old value.
 func (row liveRow) play(t *testing.T, s *server, name string) {
 	switch name {
 	case "peer.near.public_key":
@@ -152,7 +152,7 @@ func (row liveRow) play(t *testing.T, s *server, name string) {
 	change(t, name, row.value)
 	seen := ""
 	until(t, row.want, func() bool { seen = row.look(t, s); return seen == row.want || t.Failed() })
-	// The name has changed by now.
+	// The test may have changed the peer's name, which is part of the key.
 	if st := shown(t); !slices.ContainsFunc(st.Unsaved, func(k string) bool {
 		return k == name || strings.HasPrefix(k, "peer.") && strings.HasPrefix(name, "peer.")
 	}) {
@@ -167,7 +167,7 @@ func (row liveRow) play(t *testing.T, s *server, name string) {
 	accepted(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))})
 }
 
-// change is "srdtun set".
+// change sets a key as "srdtun set" does.
 func change(t *testing.T, key, value string) {
 	t.Helper()
 	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: key, Value: value}}}); err != nil {
@@ -194,7 +194,8 @@ func lookPaths(_ *testing.T, s *server) string {
 	return strings.Join(slices.Compact(v), ", ")
 }
 
-// lookShares returns the share of paths from 127.0.0.1, beside a path from the second address.
+// lookShares returns the ratio of the mean weight of a path from 127.0.0.1 to that of a path from
+// the second address.
 func lookShares(t *testing.T, _ *server) string {
 	if !callable(t) {
 		return "no session"
@@ -218,7 +219,7 @@ func lookShares(t *testing.T, _ *server) string {
 	return fmt.Sprintf("%.0f : %.0f", one/min(one, two), two/min(one, two))
 }
 
-// lookRoutes returns which of a few addresses the tunnel carries in both directions.
+// lookRoutes returns those of a few addresses that are allowed in both directions.
 func lookRoutes(t *testing.T, s *server) string {
 	var v []string
 	for _, to := range []string{"10.81.0.1", "10.85.0.1", "fd81::1"} {
@@ -237,20 +238,20 @@ func lookPolicies(_ *testing.T, s *server) (text string) {
 	return text[1:]
 }
 
-// lookSteering returns a value within the policy.
+// lookSteering returns the value of a field of the path policy.
 func lookSteering(names ...string) func(*testing.T, *server) string {
 	return func(_ *testing.T, s *server) string {
 		return lookConn(s, append([]string{"env", "cfg", "Policy"}, names...)...)
 	}
 }
 
-// lookConn returns a value within the connection to the first peer.
+// lookConn returns the value of a field of the connection to the first peer.
 func lookConn(s *server, names ...string) (text string) {
 	s.running.peers()[0].link.Do(func(_ mono.Time, c *srd.Conn) { text = plain(field(c, names...)) })
 	return text
 }
 
-// field returns the field with these names, one within the other.
+// field returns a nested field: each name is a field of the one before.
 func field(c *srd.Conn, names ...string) reflect.Value {
 	v := reflect.ValueOf(c)
 	for _, name := range names {
@@ -262,7 +263,7 @@ func field(c *srd.Conn, names ...string) reflect.Value {
 	return v
 }
 
-// plain returns a number without the methods of its type.
+// plain formats a number without the String method of its type.
 func plain(v reflect.Value) string {
 	switch {
 	case v.CanInt():

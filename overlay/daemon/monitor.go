@@ -84,7 +84,7 @@ func (m *monitor) listenUnix(table, path string) (net.Listener, error) {
 func (m *monitor) close() {
 	for _, l := range []net.Listener{m.metrics, m.dashboard} {
 		if l != nil {
-			l.Close() // a second time, if it was served
+			l.Close() // for the second time if serve() has closed it
 		}
 	}
 }
@@ -124,8 +124,8 @@ func (m *monitor) gaveWay(table string) func(web.Owner) {
 	}
 }
 
-// ownHost refuses requests to a loopback address whose Host header is a name other than
-// localhost, because only a browser deceived by DNS rebinding sends them. On an address that is
+// ownHost refuses requests to a loopback address if their Host header is a name other than
+// localhost. Only a browser deceived by DNS rebinding sends such requests. On an address that is
 // not loopback, host names are allowed, because Prometheus may use the host's name.
 func ownHost(at config.Listen, h http.Handler) http.Handler {
 	if at.TCP.Addr().IsLoopback() {

@@ -12,13 +12,13 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// watched returns the usual configuration with both listeners.
+// watched returns the tests' common configuration with both listeners.
 func watched(t *testing.T) *config.Config {
 	t.Helper()
 	return parse(t, "[paths]", "[metrics]\nlisten = \"127.0.0.1:9586\"\n[dashboard]\nlisten = \"127.0.0.1:9587\"\n[paths]")
 }
 
-// fetch returns the answer for a client that asks for the host by that name.
+// fetch returns the response to a client whose Host header is `host`.
 func fetch(t *testing.T, url, host string) (status int, body string) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, url, nil)
@@ -68,7 +68,7 @@ func TestMonitor(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// page returns the status that pages get.
+// page returns the status that the dashboard's page gets.
 func page(t *testing.T) string {
 	t.Helper()
 	r, err := http.Get("http://127.0.0.1:9587/stream")
@@ -80,7 +80,7 @@ func page(t *testing.T) string {
 	return string(b[:n])
 }
 
-// Listeners may use the tunnel's own addresses. There Prometheus asks by a name.
+// Listeners may use the tunnel's own addresses. There Prometheus may use a host name.
 func TestMonitorInsideTheTunnel(t *testing.T) {
 	runDir(t)
 	c := parse(t, "[paths]", "[metrics]\nlisten = \"[fd80::1]:9586\"\n[dashboard]\nlisten = \"10.80.0.1:9587\"\n[paths]")
@@ -98,7 +98,7 @@ func TestMonitorInsideTheTunnel(t *testing.T) {
 	r.wait()
 }
 
-// Nobody listens unless asked to.
+// The daemon opens no listener unless it is configured.
 func TestNoMonitorByDefault(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
@@ -112,7 +112,7 @@ func TestNoMonitorByDefault(t *testing.T) {
 	r.wait()
 }
 
-// A busy port ends the start with one line that names the key.
+// If a port is already in use, the start fails with one line that names the key.
 func TestMonitorPortTaken(t *testing.T) {
 	run := runDir(t)
 	l, err := net.Listen("tcp", "127.0.0.1:9587")

@@ -27,8 +27,8 @@ type observer struct {
 
 	uplinkWatch health.Uplinks
 	refusals    health.Refusals
-	names       map[srd.Uplink]string // interfaces of uplinks, even of uplinks that are gone
-	fallback    bool                  // missing segmentation was reported
+	names       map[srd.Uplink]string // interfaces of uplinks, including uplinks that no longer exist
+	fallback    bool                  // it was reported that UDP segmentation is missing
 	resumed     mono.Time
 	latest      mono.Time
 }
@@ -161,7 +161,7 @@ func (o *observer) tellStrangers(now mono.Time) {
 }
 
 // run calls observe about once a second until ctx ends. In each round, the method run() also
-// tells the stall detector that the process is still running.
+// records in the stall detector that the process runs.
 func (o *observer) run(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()

@@ -19,21 +19,21 @@ type outbound struct {
 	queue      *queue.Queue
 	segmenter  order.Segmenter
 	pieces     pieces
-	stale      uint64        // datagrams dropped for their age
-	unfinished uint64        // frames dropped: the peer restarted during their sending
+	stale      uint64        // datagrams dropped because they were too old
+	unfinished uint64        // frames dropped: the peer restarted while they were being sent
 	noEndpoint atomic.Uint64 // frames dropped: no address of the peer is known
 	noSession  mono.Time     // start of the time without a session; 0: there is one
 	waiting    mono.Time     // since when frames wait for a session; 0: none waits
 }
 
-// load takes the next frame from the queue for segmentation, unless the previous frame is not
-// finished.
+// load takes the next frame from the queue, to cut it into messages. If the previous frame is
+// unfinished, load keeps that one.
 func (o *outbound) load(now mono.Time) bool {
 	if !o.segmenter.Empty() {
 		if !o.segmenter.Older(now, datagramAge) {
 			return true
 		}
-		o.stale++ // the rest of a frame that was being sent when everything stopped
+		o.stale++ // the rest of a frame of which a part had been sent before the stop
 		o.segmenter.Drop()
 	}
 	for f := o.next(now); f != nil; f = o.next(now) {
@@ -72,8 +72,8 @@ func (o *outbound) abandon() (dropped uint64) {
 	return dropped + o.pieces.drop()
 }
 
-// datagramAge bounds the time for which a datagram waits to be sent. While a peer does not
-// answer, nothing leaves its queue, and later the whole queue would arrive late at once. Three
-// handshake attempts fit into 2 s, and by then most applications have repeated their request.
-// TCP packets are kept, because they resume a connection before TCP's own timer does.
+// datagramAge bounds the time for which a datagram waits to be sent. While a peer does not answer,
+// nothing leaves its queue. When it answers again, the whole queue would arrive late, and in one
+// burst. Three handshake attempts fit into 2 s, and by then most applications have repeated their
+// request. TCP packets are kept, because they resume a connection before TCP's own timer does.
 const datagramAge = 2 * time.Second

@@ -5,15 +5,15 @@ import (
 	"github.com/srdtun/srdtun/overlay/tundev"
 )
 
-// readsTunnelled is the feature bit in the handshake of daemons that can read super-frames of
-// UDP tunnels.
+// readsTunnelled is the feature bit in the handshake by which a daemon announces that it can read
+// super-frames of UDP tunnels.
 const readsTunnelled = 1
 
-// pieces are the packets of a super-frame that the peer cannot read as a whole, in order. There
-// are at most packet.MaxSegments pieces, or as many as the kernel chose.
+// pieces are the packets of a super-frame that the peer cannot read as a whole, in order. There are
+// at most packet.MaxSegments pieces, or as many as the kernel put into the super-frame.
 type pieces struct {
 	left []*frame.Frame
-	cuts uint64 // super-frames that were cut up
+	cuts uint64 // number of super-frames that were cut into packets
 }
 
 func (p *pieces) empty() bool { return len(p.left) == 0 }

@@ -20,7 +20,7 @@ type peer struct {
 	conf    atomic.Pointer[config.Peer]
 	link    *loop.Peer
 	gone    atomic.Bool    // removed from the configuration; set under the lock
-	removed *atomic.Uint64 // the ingress's: dropped frames of removed peers
+	removed *atomic.Uint64 // counter of type ingress: dropped frames of removed peers
 	rejects *unreachables  // the ingress's
 	flows   *flowCounter   // the ingress's
 
@@ -98,8 +98,8 @@ func (p *peer) Backlog() bool {
 	return !p.out.segmenter.Empty() || !p.out.pieces.empty() || p.out.queue.Len() > 0
 }
 
-// Deliver implements loop.App. If a datagram waited while the process was stopped, its first
-// message is dropped, so the whole datagram is lost.
+// Deliver implements loop.App. If a datagram waited while the process was stopped, Deliver drops
+// its first message, and so the whole datagram.
 func (p *peer) Deliver(now mono.Time, m *srd.Message) {
 	p.in.clock = now
 	stale := m.Stale && !m.Expired && order.Begins(m) && !packet.IsTCP(m.Data)
@@ -126,9 +126,9 @@ func (p *peer) forget(now mono.Time) {
 }
 
 // staleAfter bounds the time for which frames wait for a session. After staleAfter all waiting
-// frames are dropped and their senders get an ICMP error, because old frames are useless when
-// the peer returns. On an Ethernet, Linux reports a silent host as unreachable after 3 s. Three
-// seconds are too short for a handshake that loses its first packets.
+// frames are dropped and their senders get an ICMP error, because old frames are useless when the
+// peer returns. On an Ethernet, Linux reports a silent host as unreachable after 3 s. That is too
+// short for a handshake whose first packets are lost.
 const staleAfter = 5 * time.Second
 
 // Advance implements loop.App.
@@ -148,7 +148,8 @@ func (p *peer) Advance(now mono.Time) {
 		p.out.noSession, p.out.waiting = 0, 0
 	case p.out.noSession == 0:
 		p.out.noSession = now
-		// A thousand idle peers must not use as much processor time as busy ones.
+		// The queue of an idle peer is put to rest, so that a thousand idle peers do not use as
+		// much processor time as busy ones.
 		p.out.queue.Rest()
 		p.in.reassembler.Rest()
 		if p.out.queue.Len() > 0 {

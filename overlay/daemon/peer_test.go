@@ -15,8 +15,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// While the peer does not answer nothing is sent. Then TCP goes out, and datagrams that are not
-// too old.
+// While the peer does not answer, nothing is sent. When it answers again, TCP packets are sent, and
+// datagrams that are not too old.
 func TestOldDatagramsAreNotSent(t *testing.T) {
 	p := &peer{out: outbound{queue: queue.New(queue.Config{})}}
 	for second := range 11 {
@@ -43,7 +43,8 @@ func TestOldDatagramsAreNotSent(t *testing.T) {
 	}
 }
 
-// A datagram that was partly sent at a stop is given up if it is too old. A TCP packet goes on.
+// If a datagram was partly sent before a stop and is too old after it, the rest is dropped. The
+// rest of a TCP packet is sent.
 func TestRestOfAnOldDatagramIsNotSent(t *testing.T) {
 	for _, tcp := range []bool{false, true} {
 		p := &peer{out: outbound{queue: queue.New(queue.Config{})}}
@@ -66,7 +67,7 @@ func TestRestOfAnOldDatagramIsNotSent(t *testing.T) {
 	}
 }
 
-// ipv4 returns a frame with only the header fields that tell its protocol.
+// ipv4 returns a frame in which only the header fields that identify the protocol are set.
 func ipv4(protocol byte, n int) *frame.Frame {
 	b := make([]byte, n)
 	b[0], b[9] = 0x45, protocol
@@ -75,8 +76,8 @@ func ipv4(protocol byte, n int) *frame.Frame {
 	return f
 }
 
-// Datagrams that waited in a socket during a stop are dropped, even if they came in several
-// messages. TCP packets are not. No frame waits for the dropped ones.
+// Datagrams that waited in a socket during a stop are dropped, even if they arrived in several
+// messages. TCP packets are delivered. No frame waits for the dropped datagrams.
 func TestStaleDatagramsAreNotDelivered(t *testing.T) {
 	p := &peer{in: inbound{reassembler: order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})}}
 	var cut order.Segmenter
@@ -109,7 +110,7 @@ func TestStaleDatagramsAreNotDelivered(t *testing.T) {
 	}
 }
 
-// Datagrams held for order during a stop are too old, too.
+// Datagrams that waited for earlier frames during a stop are too old, too.
 func TestHeldDatagramsGetOld(t *testing.T) {
 	p := &peer{}
 	for protocol, want := range map[byte]bool{packet.ProtoTCP: false, packet.ProtoUDP: true} {
@@ -127,7 +128,8 @@ func TestHeldDatagramsGetOld(t *testing.T) {
 	}
 }
 
-// A restarted peer gets no rest of the frames for its previous process. They are counted.
+// After a peer's restart, the rest of a frame that was partly sent to its previous process is
+// dropped. The drops are counted.
 func TestFramesOfARestartAreCounted(t *testing.T) {
 	p := &peer{out: outbound{queue: queue.New(queue.Config{})}, in: inbound{reassembler: order.NewReassembler(order.Config{})}}
 	p.out.queue.Push(at(1), frame.New(make([]byte, 1000), nil))
@@ -141,7 +143,8 @@ func TestFramesOfARestartAreCounted(t *testing.T) {
 	}
 }
 
-// Frames of a peer that is removed from the configuration are counted, wherever they wait.
+// When a peer is removed from the configuration, its frames are dropped and counted, wherever they
+// wait.
 func TestFramesOfARemovedPeerAreCounted(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
@@ -155,7 +158,8 @@ func TestFramesOfARemovedPeerAreCounted(t *testing.T) {
 		for range 3 {
 			p.out.queue.Push(now, ipv4(packet.ProtoTCP, 100))
 		}
-		// Of three frames the first does not come, the second comes in part, the third waits.
+		// Of three frames, the first does not arrive, the second arrives in part, and the third
+		// waits for them.
 		for i, size := range []int{100, 700, 100} {
 			f := ipv4(packet.ProtoTCP, size)
 			for cut.Load(f); !cut.Empty(); {
@@ -179,7 +183,7 @@ func TestFramesOfARemovedPeerAreCounted(t *testing.T) {
 	r.wait()
 }
 
-// A frame that no peer takes is counted as dropped, and not as one of a flow that was sent.
+// A frame that no peer takes is counted as dropped, and not among the sent frames of a flow.
 func TestRefusedFramesAreNoFlow(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t, `endpoints = ["localhost:5998"]`, ""))
@@ -212,7 +216,8 @@ func TestRefusedFramesAreNoFlow(t *testing.T) {
 // at returns the time some seconds after the start of the clock.
 func at(second int) mono.Time { return mono.Time(0).Add(time.Duration(second) * time.Second) }
 
-// An idle peer has dozens of counters. A status of a thousand such peers has no memory for them.
+// An idle peer has dozens of counters. If they are zero, a status of a thousand such peers takes no
+// memory for them.
 func TestZeroCountersTakeNoMemoryInAStatus(t *testing.T) {
 	p := &peer{out: outbound{queue: queue.New(queue.Config{})}, in: inbound{reassembler: order.NewReassembler(order.Config{})}}
 	stats := &srd.Stats{}

@@ -14,12 +14,12 @@ import (
 
 // pings lets one request at a time measure the round trips of a peer's paths.
 type pings struct {
-	mu   sync.Mutex // held during a round
+	mu   sync.Mutex // locked during a round
 	last time.Time  // start of the latest round
 }
 
 const (
-	// pingWait bounds the wait for the answers to probes. A path with a longer round trip is
+	// pingWait bounds the wait for the replies to probes. A path with a longer round trip is
 	// useless.
 	pingWait = time.Second
 	// pingCall bounds the wait for a session if there is none. Two seconds allow three handshake
@@ -27,9 +27,9 @@ const (
 	// connection.
 	pingCall = 2 * time.Second
 	// pingEvery is the shortest time between two rounds of probes to one peer, for all requests
-	// together. In a round, a packet of 70 bytes is sent on each path, at most 256 packets.
+	// together. A round sends a packet of 70 bytes on each path, at most 256 packets.
 	pingEvery = 200 * time.Millisecond
-	// pingPoll is the interval at which answers are collected. The interval does not affect the
+	// pingPoll is the interval at which replies are collected. The interval does not affect the
 	// measured round trips.
 	pingPoll = 5 * time.Millisecond
 )

@@ -23,9 +23,9 @@ type programs struct {
 	resolver string        // the program that set the host's resolvers; "": not set
 }
 
-// begin sets the resolvers and runs post_up, when the tunnel carries packets and commands can
-// use it. The caller must call the method finish() after begin(), even if begin() failed half
-// way.
+// begin sets the resolvers and runs the commands of post_up. At this time the tunnel carries
+// packets, so the commands can use it. The caller must call the method finish() after begin(), even
+// if begin() failed half way.
 func (p *programs) begin(ctx context.Context) error {
 	p.device.awaitBindable(ctx)
 	if err := p.useDNS(ctx); err != nil {

@@ -26,7 +26,7 @@ func resolvers(dns []string) (servers, domains []string) {
 }
 
 // useDNS makes the host use the configured resolvers. If dns includes addresses, all queries are
-// sent to them, as with wg-quick(8). A query outside the tunnel would reveal the user's
+// sent to them, as with wg-quick(8), because a query outside the tunnel would reveal the user's
 // destinations.
 func (p *programs) useDNS(ctx context.Context) error {
 	servers, domains := resolvers(p.running.cfg().Interface.DNS)
@@ -60,7 +60,7 @@ func (p *programs) leaveDNS(ctx context.Context) error {
 	if len(p.running.cfg().Interface.DNS) == 0 {
 		return nil
 	}
-	if p.resolver == "" { // the previous process set them
+	if p.resolver == "" { // otherwise the previous process has set the resolvers
 		p.resolver = toolOf()
 	}
 	if p.resolver == noTool {

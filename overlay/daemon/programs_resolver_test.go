@@ -13,7 +13,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// resolvedRuns feigns a running or a stopped systemd-resolved. /run is this process's own.
+// resolvedRuns imitates a running or a stopped systemd-resolved. The test's process has a /run of
+// its own.
 func resolvedRuns(t *testing.T, runs bool) {
 	t.Helper()
 	if err := os.Remove(resolved); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -28,8 +29,8 @@ func resolvedRuns(t *testing.T, runs bool) {
 
 const withDNS = "dns = [\"10.80.0.53\", \"corp.example\", \"fd80::53\"]\n[paths]\n"
 
-// Resolvers are set by the host's program for them. The same program takes them back, even if
-// programs came or went meanwhile.
+// The daemon sets resolvers with the host's program for them. It resets them with the same program,
+// even if other programs were started or stopped in between.
 func TestDNS(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
@@ -44,7 +45,7 @@ func TestDNS(t *testing.T) {
 		"resolvectl:revert srdd0\n" + rest
 	for _, c := range []struct {
 		name        string
-		before, end bool // resolved runs
+		before, end bool // whether systemd-resolved runs at the start and at the end
 		want        string
 	}{
 		{"resolvconf", false, false, byResolvconf},
@@ -70,7 +71,7 @@ func TestDNS(t *testing.T) {
 	}
 }
 
-// Resolvers that cannot be set end the start with one line, and the start is undone.
+// If resolvers cannot be set, the start fails with one line, and is undone.
 func TestDNSThatFails(t *testing.T) {
 	for tool, text := range map[string]string{
 		resolvectl: "#!/bin/sh\necho \"$1\" >>$(dirname $0)/log\n[ $1 != domain ] || { echo not allowed; exit 1; }\n",
@@ -99,7 +100,7 @@ func TestDNSThatFails(t *testing.T) {
 	}
 }
 
-// A host without a program to set resolvers says so once, with advice.
+// If the host has no program that sets resolvers, the daemon reports this once, with advice.
 func TestDNSWithoutATool(t *testing.T) {
 	run := runDir(t)
 	t.Setenv("PATH", t.TempDir())

@@ -49,7 +49,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// A command that fails, or does not end, ends the start, and the start is undone.
+// If a command fails or does not end, the start fails and is undone.
 func TestHooksThatFail(t *testing.T) {
 	for _, c := range []struct{ name, hooks, want string }{
 		{"exit code", `post_up = [["sh", "-c", "echo no; echo way >&2; exit 7"]]`, "interface.post_up: sh: exit status 7: no; way"},
@@ -75,7 +75,7 @@ func TestHooksThatFail(t *testing.T) {
 	}
 }
 
-// A command and its children end with the start that waits for them.
+// If the start is cancelled while it waits for a command, the command and its children are ended.
 func TestHookIsEnded(t *testing.T) {
 	runDir(t)
 	s := newServer(parse(t), newEventLog(false))

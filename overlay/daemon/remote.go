@@ -12,13 +12,13 @@ import (
 // goroutines read them.
 type remote struct {
 	found       map[config.Endpoint][]netip.AddrPort // latest addresses of each endpoint's name
-	placed      bool                                 // it has had tuples before
-	unreachable bool                                 // reported: no address here leads to it
+	placed      bool                                 // the peer has had tuples before
+	unreachable bool                                 // it was reported that this host has no route to it
 	tuples      []srd.Tuple                          // all tuples to its endpoints
 	callback    callback                             // other addresses to which handshakes are sent
-	endpoints   []netip.AddrPort                     // its endpoints at the latest lookup: tuples come from these
-	configured  []config.Endpoint                    // its endpoints when tuples were made
-	withdrawn   []netip.Addr                         // addresses of endpoints that were taken out
+	endpoints   []netip.AddrPort                     // its endpoints' addresses at the latest lookup
+	configured  []config.Endpoint                    // its configured endpoints when tuples were made
+	withdrawn   []netip.Addr                         // addresses of removed endpoints
 }
 
 // remotes returns the addresses of p's endpoints, with names resolved.

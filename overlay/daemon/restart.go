@@ -38,12 +38,12 @@ type restart struct {
 	sessions *sessions
 	start    time.Time
 
-	inherited   *handover.Bundle  // nil: nothing to take over
-	clones      *vmgenid.Notifier // nil: the kernel does not tell
-	handedOver  bool              // the next process has device and sockets
-	final       atomic.Bool       // the end is for good: leave nothing for a next process
-	announcedAt atomic.Int64      // when a next process was announced, ns since start; 0: never
-	lastKnown   lastKnown         // the observer's own, after the start
+	inherited   *handover.Bundle  // from the previous process; nil: nothing was inherited
+	clones      *vmgenid.Notifier // nil: the kernel does not report that the machine is a copy
+	handedOver  bool              // the next process has the device and the sockets
+	final       atomic.Bool       // no next process is expected, so nothing is left for it
+	announcedAt atomic.Int64      // when a next process was announced, in ns since start; 0: never
+	lastKnown   lastKnown         // after the start used by the observer only
 }
 
 // A restart passes the device and the sockets to the next process (package handover).
@@ -55,12 +55,13 @@ type restart struct {
 //	  last packets of the peers
 //	give device, sockets, addresses away        take them, greet the peers
 //
-// During a restart, applications' packets wait in the device, and in the queues of the peers, so
-// no packet is lost. Each peer has received a message that its session has ended.
+// During a restart, applications' packets wait in the device here and in the queues of the peers,
+// so no packet is lost. The peers queue packets because each has received a message that its
+// session has ended.
 
 // Store keeps the descriptors of a process for its successor.
 type Store interface {
-	// Expected reports whether the next process will start at once.
+	// Expected reports whether the next process will start immediately.
 	Expected() bool
 	// Give stores the descriptors so that they survive the exit of this process.
 	Give(*handover.Bundle) error
@@ -68,13 +69,14 @@ type Store interface {
 
 const (
 	// drainMost bounds the time in which the packets read from the device are sent and
-	// acknowledged. Applications are blocked while the packets are sent and acknowledged. TCP
-	// retransmits packets that were not acknowledged in time.
+	// acknowledged. During this time the device is not read, so applications are blocked. Later,
+	// TCP itself retransmits packets that were not acknowledged in time.
 	drainMost = 60 * time.Millisecond
 	// drainLook is the interval at which the method drain() checks for acknowledgements.
 	drainLook = time.Millisecond
-	// After one round trip, each peer has received the end of its session, and its last packets
-	// have arrived here. The daemon waits for one round trip plus lingerLeast, at most lingerMost.
+	// One round trip after the end of its session was sent, a peer has received it, and the peer's
+	// last packets have arrived here. The daemon waits for one round trip plus lingerLeast, at most
+	// lingerMost.
 	lingerMost  = 50 * time.Millisecond
 	lingerLeast = 2 * time.Millisecond
 )
@@ -106,9 +108,9 @@ func (rs *restart) await(ctx, asked context.Context, store Store) (kept bool) {
 	return err == nil
 }
 
-// announcedFor is the time for which the announcement of a next process is valid. The
-// announcement comes just before the signal to exit, but if the restart is cancelled the signal
-// never comes.
+// announcedFor is the time for which the announcement of a next process is valid. The announcement
+// arrives just before the signal to exit. It must expire, because if the restart is cancelled, the
+// signal never arrives.
 const announcedFor = 20 * time.Second
 
 // announce records that another process will start after this one.
@@ -178,11 +180,12 @@ func (rs *restart) bundle() (*handover.Bundle, error) {
 	return b, err
 }
 
-// digest returns a hash of the settings of device, addresses, routes, sockets and commands. A
-// next process with another digest creates its own device and sockets.
+// digest returns a hash of the settings of device, addresses, routes, sockets and commands. A next
+// process whose settings have another hash creates its own device and sockets.
 func (rs *restart) digest() (string, error) {
 	c := rs.running.cfg()
-	// The state file's name is left out, because an upgrade of the program has moved that file.
+	// The hash does not depend on the state file's name, because an upgrade of the program has
+	// moved that file.
 	plan := rs.device.plan(c, filepath.Join(rundir.Dir(), c.Interface.Name+rundir.State))
 	text, err := json.Marshal(struct {
 		Plan   netconf.Plan

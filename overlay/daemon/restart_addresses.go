@@ -11,14 +11,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// lastKnownMost bounds the number of saved addresses of a peer, because each handshake attempt
-// goes to all of them. A NAT maps each port of a peer to a port of its own, so a peer has many
-// addresses.
+// lastKnownMost bounds the number of saved addresses of a peer, because each handshake attempt is
+// sent to all of them. A NAT maps each source port of a peer to a different port, so a peer has
+// many addresses.
 const lastKnownMost = 8
 
-// lastKnown saves the peers' addresses in a file, for a start after this process was killed. The
-// saved addresses are those that work and are not among the peer's endpoints. Only the observer
-// and the start of the process use lastKnown.
+// lastKnown saves the peers' addresses in a file, for a start after this process was killed. It
+// saves addresses that work and are not among the peer's endpoints. Only the observer and the start
+// of the process use lastKnown.
 type lastKnown struct {
 	known   map[string][]netip.AddrPort // by public key
 	changed bool                        // since the last write
@@ -47,8 +47,8 @@ func (rs *restart) noteLastKnown(p *peer, paths []srd.PathInfo) {
 
 // note updates the saved addresses of a peer from its validated addresses, newest first. Only
 // addresses of active paths are saved. The method note() changes nothing while enough saved
-// addresses still work. If every change were saved, the saved addresses of a peer with many
-// ports would change every second.
+// addresses still work. If every change were saved, a peer with many ports would cause a write
+// every second.
 func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths []srd.PathInfo) {
 	works := func(a netip.AddrPort) bool {
 		return slices.ContainsFunc(paths, func(p srd.PathInfo) bool { return p.State == srd.PathActive && p.Tuple.Remote == a })
@@ -63,10 +63,11 @@ func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths [
 		}
 	}
 	if len(now) == 0 {
-		return // silent for the moment, or found by its endpoints
+		return // the peer is silent for the moment, or its endpoints suffice to find it
 	}
 	old := v.known[key]
-	// Half of the saved addresses must work, which suffices to find the peer.
+	// If at least half of the saved addresses still work, they suffice to find the peer, and are
+	// kept.
 	if alive := len(slices.DeleteFunc(slices.Clone(old), func(a netip.AddrPort) bool { return !works(a) })); 2*alive >= len(now) {
 		return
 	}

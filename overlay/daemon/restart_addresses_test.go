@@ -28,8 +28,8 @@ func pathsTo(state srd.PathState, to []netip.AddrPort) (v []srd.PathInfo) {
 	return v
 }
 
-// A peer's addresses are noted again when most of them do not work any more. Another port
-// that was heard last is no reason.
+// A peer's addresses are saved again when most of the saved ones no longer work. A packet from a
+// new port is not a reason.
 func TestLastKnownChangesWithTheAddress(t *testing.T) {
 	v := lastKnown{known: map[string][]netip.AddrPort{}}
 	note := func(endpoints, proven []netip.AddrPort, paths []srd.PathInfo) bool {
@@ -60,8 +60,8 @@ func TestLastKnownChangesWithTheAddress(t *testing.T) {
 	}
 }
 
-// Without a descriptor store a peer without an endpoint is called at its last address in the
-// previous process. An end for good of that process removes the address.
+// If there is no descriptor store, the next process sends handshakes to the last address of a peer
+// without an endpoint. If the previous process was stopped for good, the address was removed.
 func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	run := runDir(t)
 	c := parse(t, `endpoints = ["127.0.0.1:5999"]`, "", `endpoints = ["localhost:5998"]`, "")
@@ -71,7 +71,7 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	defer there.Close()
 	left := []handover.Peer{{Key: key(t, 2), Addresses: []netip.AddrPort{there.LocalAddr().(*net.UDPAddr).AddrPort()}}}
 	must(t, handover.WritePeers("srdd0", left))
-	for range 2 { // an end by a signal keeps the file
+	for range 2 { // the file remains if a signal ends the process
 		stop := serve(t, Options{Config: c})
 		there.SetReadDeadline(time.Now().Add(patience))
 		if _, _, err := there.ReadFromUDPAddrPort(make([]byte, 2048)); err != nil {
@@ -86,7 +86,7 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	_ = ctl.Down(ctx) // the daemon may end before its answer
+	_ = ctl.Down(ctx) // the daemon may end before it replies
 	ctl.Close()
 	r.wait()
 	if got, err := handover.ReadPeers("srdd0"); len(got) > 0 || err != nil {
@@ -96,7 +96,8 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// The next process takes over a bounded part of the file, and writes it with new addresses.
+// The next process takes at most lastKnownMost addresses of a peer from the file, and rewrites the
+// file with new addresses.
 func TestLastKnownIsTakenOver(t *testing.T) {
 	s := opened(t)
 	must(t, handover.WritePeers("srdd0", []handover.Peer{{Key: key(t, 2), Addresses: atPorts(1, 2, 3, 4, 5, 6, 7, 8, 9)}}))

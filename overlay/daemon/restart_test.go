@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeper is a store within the test: it holds the bundle of a process.
+// keeper is a Store inside the test, which holds the bundle of one process.
 type keeper struct {
 	expected bool
 	fail     error
@@ -71,8 +71,8 @@ func serve(t *testing.T, o Options) (stop func() error) {
 	return end
 }
 
-// sameState fails when the state has changed. Descriptors of earlier tests may have been closed
-// meanwhile, and netlink closes its last ones in the background.
+// sameState fails the test if the state has changed. The number of descriptors may be smaller,
+// because earlier tests and the netlink package close some in the background.
 func sameState(t *testing.T, run string, before []string) {
 	t.Helper()
 	was, rest := descriptorsOf(before)
@@ -140,7 +140,8 @@ func TestTheNextProcessHasTheSameDeviceAndPorts(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// After a change of the file the next process follows the new file.
+// After a change of the file, the next process does not take over the device, and applies the new
+// file.
 func TestAnotherSetupIsMadeAnew(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -167,7 +168,7 @@ func TestAnotherSetupIsMadeAnew(t *testing.T) {
 	}
 }
 
-// An incomplete or wrong bundle is not used, and nothing of it stays.
+// An incomplete or invalid bundle is not used, and its descriptors are closed.
 func TestDamagedBundlesAreMadeAnew(t *testing.T) {
 	run := runDir(t)
 	c := parse(t)
@@ -200,7 +201,7 @@ func TestNothingIsKeptWhenTheStoreFails(t *testing.T) {
 	}
 }
 
-// The next process cannot even begin: device, routes and rules go.
+// If the next process cannot even start, Discard removes the device, routes and rules.
 func TestDiscard(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -215,7 +216,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// A peer that calls us, and has no endpoint here, is called at once where it was.
+// If a peer begins the handshakes itself and has no endpoint here, the next process immediately
+// sends handshakes to its last address.
 func TestPeersAreGreetedWhereTheyWere(t *testing.T) {
 	runDir(t)
 	var c *config.Config

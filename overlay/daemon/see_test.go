@@ -20,7 +20,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// other returns the configuration of the peer called near in text, on the same host.
+// other returns the configuration of a second daemon on the same host, which is the peer "near" of
+// the constant text.
 func other(t *testing.T) *config.Config {
 	t.Helper()
 	ours, theirs := make([]byte, 32), make([]byte, 32)
@@ -41,13 +42,14 @@ func dial(t *testing.T, name string) *control.Client {
 	return c
 }
 
-// A ping calls a peer without a session. It measures every path, or one path for each pair of
-// addresses. Flows are counted on request.
+// If there is no session with the peer, a ping begins a handshake. It measures every path, or one
+// path for each pair of addresses. Flows are counted on request.
 func TestPingAndFlowsBetweenDaemons(t *testing.T) {
 	runDir(t)
 	a, b := up(t, parse(t)), up(t, other(t))
 	defer func() { a.cancel(); a.wait(); b.cancel(); b.wait() }()
-	// A path has a second to answer, which a busy machine may need for itself: ask again then.
+	// A path has a second for its reply. A busy machine may delay the reply beyond that, so the
+	// test then repeats the request.
 	answered := func(target string, all bool, least int) *control.Pings {
 		t.Helper()
 		var v *control.Pings
@@ -81,7 +83,7 @@ func TestPingAndFlowsBetweenDaemons(t *testing.T) {
 	}
 }
 
-// counted sends a flow into srdd0, and fails unless the flow is counted.
+// counted sends a flow into srdd0, and fails the test unless the flow is counted.
 func counted(t *testing.T) {
 	t.Helper()
 	found := make(chan *control.Flows, 1)
@@ -96,7 +98,7 @@ func counted(t *testing.T) {
 	must(t, err)
 	defer c.Close()
 	for {
-		c.Write(make([]byte, 1000)) // the count has begun by some of these
+		c.Write(make([]byte, 1000)) // the count begins before the last of these is sent
 		select {
 		case v := <-found:
 			if v == nil || len(v.Flows) == 0 {
@@ -112,7 +114,7 @@ func counted(t *testing.T) {
 	}
 }
 
-// Two callers at once take turns. A caller that has waited for long gets an error.
+// Two concurrent callers take turns. A caller that waits longer than flowsWait gets an error.
 func TestFlowCounterIsForOne(t *testing.T) {
 	var f flowCounter
 	ctx, cancel := context.WithCancel(context.Background())
@@ -138,7 +140,7 @@ func TestNothingIsCountedUnasked(t *testing.T) {
 	}
 }
 
-// The names of protocols are those of everyday use.
+// Protocols have their common names.
 func TestDescribeFlow(t *testing.T) {
 	f := flows.Flow{Key: flows.Key{Peer: "hub", Proto: 6, Local: netip.MustParseAddrPort("10.0.0.1:1"), Remote: netip.MustParseAddrPort("[fd00::1]:2")}}
 	if v := describeFlow(&f); v.Peer != "hub" || v.Protocol != "tcp" || v.Local != "10.0.0.1:1" || v.Remote != "[fd00::1]:2" {
@@ -151,7 +153,7 @@ func TestDescribeFlow(t *testing.T) {
 	}
 }
 
-// Among the paths between two addresses an active one is measured.
+// Of the paths between two addresses, an active one is measured.
 func TestOnePerPair(t *testing.T) {
 	var paths []srd.PathInfo
 	for i, state := range []srd.PathState{srd.PathDown, srd.PathActive, srd.PathActive, srd.PathDown, srd.PathDown} {
@@ -167,7 +169,7 @@ func TestOnePerPair(t *testing.T) {
 	}
 }
 
-// Among several endpoints the validated one counts, else the first.
+// Of several endpoints, nearest returns the validated one, or else the first.
 func TestNearestEndpoint(t *testing.T) {
 	of := []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("10.0.0.2:2"), netip.MustParseAddrPort("10.0.0.3:3")}
 	for at, want := range map[string]int{"10.0.0.2": 1, "10.0.0.9": 0} {
@@ -180,8 +182,8 @@ func TestNearestEndpoint(t *testing.T) {
 	}
 }
 
-// A peer without a configured endpoint may call from many source ports. It can be called at its
-// listening port.
+// A peer without a configured endpoint may begin handshakes from many source ports. Its reported
+// endpoint is its listening port.
 func TestPeerWithoutEndpointIsCallable(t *testing.T) {
 	runDir(t)
 	spoke := parse(t, "5555", "51820")
@@ -209,7 +211,7 @@ func TestPeerWithoutEndpointIsCallable(t *testing.T) {
 	}
 }
 
-// One round of a ping at a time goes to a peer, for all callers together.
+// Even if several callers ping a peer, only one round of probes is in progress at a time.
 func TestPingsDoNotAddUp(t *testing.T) {
 	hub := &peer{}
 	hub.conf.Store(&config.Peer{Name: "hub"})
@@ -228,8 +230,8 @@ func TestPingsDoNotAddUp(t *testing.T) {
 	}
 }
 
-// A command for one interface asks others for a part of the state, and a hub with a thousand
-// peers then does not describe them.
+// A command for one interface requests only a part of the other interfaces' states. A hub with a
+// thousand peers then does not describe all of them.
 func TestShowDescribesOnlyThePeersAskedFor(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
@@ -239,7 +241,7 @@ func TestShowDescribesOnlyThePeersAskedFor(t *testing.T) {
 	for part, want := range map[control.Part][]string{
 		{}:                           {"near", "named"},
 		{Brief: true}:                nil,
-		{Reached: true}:              nil, // nobody was called yet
+		{Reached: true}:              nil, // no peer has a path yet
 		{Peer: "near"}:               {"near"},
 		{Peer: key(t, 2)}:            {"near"},
 		{Peer: "10.80.0.2"}:          {"near"},

@@ -57,7 +57,7 @@ type server struct {
 	endpoints *endpoints     // addresses of peers, and the paths to them
 	settings  *settings      // changes of the configuration
 	restart   *restart       // handover to the next process
-	observer  *observer      // reports changes, each second
+	observer  *observer      // reports changes, about once a second
 	programs  *programs      // commands of the configuration
 	status    *status        // visible state, for the control socket
 	monitor   *monitor       // the status over HTTP
@@ -66,7 +66,7 @@ type server struct {
 // Options are the arguments of Run.
 type Options struct {
 	Config  *config.Config
-	Log     func(events.Event) // gets the events, one after the other
+	Log     func(events.Event) // called with each event, one at a time
 	Verbose bool               // log debug events, too
 	Ready   func()             // called once traffic can flow
 	// Warned is called with the warnings of the start, before Ready. If Warned is nil, the warnings
@@ -94,8 +94,8 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// maxWorkers bounds the default number of threads, because with more than a few the device is
-// the bottleneck.
+// maxWorkers bounds the default number of threads, because with more than a few threads the device
+// is the bottleneck.
 const maxWorkers = 4
 
 // workers returns the number of threads that carry packets. The default is half of the available
@@ -148,11 +148,11 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 		}
 	}
 	defer func() {
-		if !s.restart.handedOver { // else the next process goes on with the interface
+		if !s.restart.handedOver { // otherwise the next process continues to use the interface
 			err = errors.Join(err, s.programs.end(context.WithoutCancel(asked)))
 		}
 	}()
-	if !adopted { // else the previous process has run them
+	if !adopted { // otherwise the previous process has run them
 		if err := s.programs.run(asked, "pre_up", o.Config.Interface.Hooks.PreUp); err != nil {
 			return err
 		}
@@ -180,8 +180,8 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 			o.Warned(s.startWarnings())
 		}
 		if o.Ready != nil {
-			// The command that started the daemon must be able to print warnings about the routes of
-			// outer packets.
+			// Wait until the routes of outer packets were checked, so that the command that started
+			// the daemon can print warnings about them.
 			select {
 			case <-s.endpoints.placedFirst:
 			case <-ctx.Done():
@@ -243,7 +243,7 @@ func (s *server) open() (err error) {
 	if s.sessions.id, err = handshake.NewIdentity(c.Interface.PrivateKey.Bytes()); err != nil {
 		return err
 	}
-	if s.device.net == nil { // else restart has adopted it
+	if s.device.net == nil { // otherwise restart has taken it over
 		if err := s.device.open(); err != nil {
 			return err
 		}
@@ -299,10 +299,9 @@ func (s *server) close() error {
 	return errors.Join(errs...)
 }
 
-// masters returns the users besides root who may make all requests: the owner of the
-// configuration file, if this process runs as that user. The owner can change the file, and so
-// the running configuration, anyway. A service runs as a user other than the file's owner, and
-// that user cannot even read the file.
+// masters returns the users besides root who may make all requests. This is the owner of the
+// configuration file, if this process runs as that user, because the owner can change the file in
+// any case. A service runs as a user other than the file's owner, who cannot even read the file.
 func masters(file string) []uint32 {
 	var st unix.Stat_t
 	if err := unix.Stat(file, &st); err != nil || st.Uid == 0 || int(st.Uid) != os.Geteuid() {

@@ -21,10 +21,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience ends a test that hangs.
+// patience is the time after which a blocked test fails.
 const patience = 20 * time.Second
 
-// text is a configuration with two peers. One peer has a name to look up.
+// text is a configuration with two peers. The endpoint of one peer has a name that must be looked
+// up.
 const text = `
 [interface]
 name = "srdd0"
@@ -74,13 +75,13 @@ type running struct {
 	story   *eventLog // its events
 }
 
-// told waits for an event of that kind, and returns it.
+// told waits for an event of the given kind, and returns it.
 func (r *running) told(kind events.Kind) events.Event {
 	r.t.Helper()
 	return r.said(kind, "")
 }
 
-// said is told for an event with part in its text.
+// said is like told, but waits for an event whose text contains `part`.
 func (r *running) said(kind events.Kind, part string) events.Event {
 	r.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -94,8 +95,9 @@ func (r *running) said(kind events.Kind, part string) events.Event {
 	return events.Event{}
 }
 
-// count returns the number of events of that kind so far. It reads the daemon's own log, because a
-// goroutine passes events on, and under load the latest are not there yet.
+// count returns the number of events of the given kind so far. It reads the daemon's own log. A
+// goroutine passes the events on to other readers, which under load do not have the latest ones
+// yet.
 func (r *running) count(kind events.Kind) (n int) {
 	for _, e := range r.server.log.after(0).Events {
 		if e.Kind == kind {
@@ -105,7 +107,7 @@ func (r *running) count(kind events.Kind) (n int) {
 	return n
 }
 
-// texts returns the texts of a log, in lines.
+// texts returns the texts of the events of a log, one line for each event.
 func texts(s *eventLog) (v []string) {
 	for _, e := range s.after(0).Events {
 		v = append(v, string(e.Kind)+" "+e.Text)
@@ -119,13 +121,13 @@ func up(t *testing.T, c *config.Config) *running {
 	return upWith(t, Options{Config: c})
 }
 
-// upWith is up with all options.
+// upWith is like up, but takes all options.
 func upWith(t *testing.T, o Options) *running {
 	t.Helper()
 	return start(t, newServer(o.Config, newEventLog(o.Verbose)), o)
 }
 
-// start is upWith for a prepared server.
+// start is like upWith, but runs a server that the test has prepared.
 func start(t *testing.T, s *server, o Options) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -176,7 +178,7 @@ func runDir(t *testing.T) string {
 
 func TestUpAndDown(t *testing.T) {
 	run := runDir(t)
-	for range 2 { // the first leaves nothing for the second
+	for range 2 { // the second daemon starts only if the first has removed everything
 		before := state(t, run)
 		r := up(t, parse(t))
 		wantUp(t)
@@ -225,7 +227,7 @@ func TestDownByRequest(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		// Down waits for the end of the process, and that is this process.
+		// Down would wait for the end of this process, in which the daemon runs.
 		_ = c.Down(ctx)
 	}()
 	r.wait()
@@ -234,7 +236,7 @@ func TestDownByRequest(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// The daemon's other work ends with it at any time.
+// The daemon can be stopped at any time, whatever its other goroutines are doing.
 func TestDownAtOnce(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -246,7 +248,7 @@ func TestDownAtOnce(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// A lookup that hangs delays nothing, and causes no error at the end.
+// A blocked name lookup does not delay the end of the daemon, and causes no error there.
 func TestDownDuringLookup(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -265,7 +267,7 @@ func TestDownDuringLookup(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// When the device disappears the daemon ends, says so, and leaves nothing.
+// If the device is deleted, the daemon must report this, end, and leave no state behind.
 func TestDeviceIsDeleted(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -284,7 +286,7 @@ func TestDeviceIsDeleted(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// The second daemon of a name is refused, and does not harm the first.
+// A second daemon with the same interface name is refused, and does not disturb the first.
 func TestSecondDaemon(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -299,7 +301,8 @@ func TestSecondDaemon(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// Each failure of the setup gives one line that names the obstacle, and leaves nothing.
+// Each failure of the setup is reported in one line that names the cause, and leaves nothing
+// behind.
 func TestFailures(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -342,7 +345,8 @@ func TestFailures(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %q, want one line with %q", fmt.Sprint(err), c.want)
 			}
-			// The file is right, and the host may be different at the next try.
+			// The configuration is valid, and the next start may succeed on a changed host. So the
+			// error must not blame the configuration.
 			if errors.As(err, new(*config.Error)) {
 				t.Errorf("%v counts as a fault of the file", err)
 			}

@@ -81,7 +81,7 @@ func (s *sessions) timestamp(now mono.Time) handshake.Timestamp {
 }
 
 // remove closes the connection to a peer that was removed from the configuration. A thread that
-// looked the peer up a moment before may still send to the peer.
+// looked up the peer a moment before may still send packets to it.
 func (s *sessions) remove(p *peer) {
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
 		p.gone.Store(true)
@@ -95,7 +95,7 @@ func (s *sessions) remove(p *peer) {
 		p.in.reassembler.Reset(now)
 		p.removed.Add(p.in.reassembler.Stats().Voided - before)
 	})
-	p.Flush() // complete frames that waited for order: counted, and dropped
+	p.Flush() // counts and drops complete frames that waited for earlier ones
 }
 
 // change applies the differences between the old configuration and c to the connection.

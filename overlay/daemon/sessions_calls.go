@@ -8,10 +8,10 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These limits apply to handshakes and first challenges to unvalidated addresses, if a guest
-// names the address. Several handshakes are sent to each new peer in its first second. Without a
-// limit, a user who replaces his peers all the time could flood any address that he names. The
-// limits count payload bytes.
+// These limits apply to handshakes and first path challenges to unvalidated addresses, if a guest's
+// configuration names the address. Several handshakes are sent to each new peer in its first
+// second. Without a limit, a user who replaces his peers all the time could flood any address that
+// he names. The limits count payload bytes.
 const (
 	// calleeBurst is the limit for one address in bytes, enough for one handshake of 64 guests
 	// (config.maxGuestsAtAddress) on eight paths.
@@ -22,11 +22,12 @@ const (
 	// guestsBurst is the limit for all addresses together in bytes, enough for one handshake of
 	// 4,096 guests on eight paths.
 	guestsBurst = 8 << 20
-	// guestsRate is the number of bytes that all addresses together regain in a second, enough for
-	// a thousand absent members of a fleet.
+	// guestsRate is the number of bytes that all addresses together regain in a second. It is
+	// enough for handshakes to a thousand absent members of a fleet.
 	guestsRate = 64 << 10
-	// mostCallees bounds the number of addresses with an account, in about a mebibyte of memory. An
-	// account is deleted when all its spent bytes are regained, 15 ms after one handshake.
+	// mostCallees bounds the number of addresses with an account. That many accounts take about a
+	// mebibyte of memory. An account is deleted when it has regained all its spent bytes, which
+	// takes 15 ms after one handshake.
 	mostCallees = 1 << 14
 	// sweepEvery is the interval at which accounts without spent bytes are deleted. A check of all
 	// accounts takes at most a millisecond.
@@ -41,7 +42,7 @@ type guestCalls struct {
 	all account
 	to  map[netip.Addr]account
 
-	swept mono.Time // when full accounts were last forgotten
+	swept mono.Time // when accounts without spent bytes were last deleted
 }
 
 // account has the bytes that are spent and not yet regained at a given time. The zero value of

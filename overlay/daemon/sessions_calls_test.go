@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Guests together send no more to one address, and to all, than burst and rate allow, however
-// often they ask. An address that was not called has its whole burst.
+// However often guests cause handshakes, no more bytes are sent to one address, and to all
+// together, than burst and rate allow. An address to which nothing was sent has its whole burst.
 func TestGuestCallsAreBounded(t *testing.T) {
 	const packet, seconds = 200, 60
 	victim, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
@@ -21,7 +21,7 @@ func TestGuestCallsAreBounded(t *testing.T) {
 				sent += packet
 			}
 			if g.take(now, netip.AddrFrom16([16]byte{10: 255, 11: 255, 12: 192, 14: 2, 15: 1}), packet) {
-				sent += packet // the same address in another form
+				sent += packet // the same address in its IPv4-mapped form
 			}
 		}
 	}

@@ -29,20 +29,20 @@ type settings struct {
 	clock     func() time.Time               // the host's clock
 	load      func() (*config.Config, error) // nil: the file cannot be read again
 
-	expiryChanged chan struct{} // tells the method expire() of a change
+	expiryChanged chan struct{} // wakes the method expire() after a change
 
 	mu               sync.Mutex      // guards changes of the running configuration
 	file             *config.Config  // the files at the latest read
 	closed           bool            // no more changes
 	dropIns          config.DropIns  // the drop-in files, as read
-	faults           map[string]bool // of drop-in files, as last reported
-	unread           string          // why their directory could not be read, as last reported
-	unsaved, pending []string        // see the method compare()
+	faults           map[string]bool // faults of drop-in files that were reported after the latest reading
+	unread           string          // last reported reason why their directory could not be read
+	unsaved, pending []string        // computed by the method compare()
 	expired          expiredPeers
 	moved            int         // peers added or removed since the latest return of memory
-	freeing          *time.Timer // returns memory to the kernel; nil: never needed yet
-	spared           int         // attempts of the start without a guest
-	untimed          string      // why peers do not come and go with their times, as last reported
+	freeing          *time.Timer // timer for returning memory to the kernel; nil: not needed so far
+	spared           int         // number of times that guests were left out during the start
+	untimed          string      // last reported reason why expired peers could not be removed or restored
 }
 
 // badConfig marks an error in the requested configuration, as opposed to a failure to apply it.
@@ -65,7 +65,7 @@ func (s *settings) change(c control.Change) (control.Changed, error) {
 		s.tellDoubts(s.running.cfg(), before)
 	}
 	if c.How == control.HowSet && slices.ContainsFunc(done.diff, func(v config.Change) bool { return v.Key == "peers.allow" }) {
-		s.rereadDropIns(nil) // files that were refused may be allowed now
+		s.rereadDropIns(nil) // refused drop-in files may be allowed after this change
 	}
 	if len(done.diff) > 0 {
 		s.endpoints.rounds.wait()
@@ -141,7 +141,8 @@ const reportMost = 20
 // guestsNamed bounds the number of guests named in a log line about their changes.
 const guestsNamed = 8
 
-// reportGuests logs all changes of guests in one line, because their owner may make any number.
+// reportGuests logs all changes of guests in one line, because their owner may make any number of
+// changes.
 func (s *settings) reportGuests(diff []config.Change) {
 	if len(diff) == 0 {
 		return
@@ -203,8 +204,8 @@ func (s *settings) replace(c *config.Config, isFile bool) (outcome, error) {
 	return outcome{diff, config.Without(want, out), faults}, nil
 }
 
-// set changes single keys of the running configuration. If `save` is set, the client also
-// writes the keys to the file. If `save` is set, keys that need a restart may change too.
+// set changes single keys of the running configuration. If `save` is set, the client also writes
+// the keys to the file, so keys that need a restart may change too.
 func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -69,7 +69,7 @@ func (s *settings) reconfigure(next *config.Config) error {
 	return s.device.net.Change(s.device.plan(next, file), s.sockets.setMark)
 }
 
-// hostWarnings returns the warnings about this host's network settings from the number n on, and
+// hostWarnings returns the warnings about this host's network settings, without the first n, and
 // the number of all warnings.
 func (s *settings) hostWarnings(n int) ([]string, int) {
 	s.mu.Lock()
@@ -138,7 +138,7 @@ const (
 	// Without traffic, the Go runtime would for minutes keep the memory of removed peers, and the
 	// memory for reading the configuration of new peers.
 	manyPeers = 256
-	// returnAfter is the wait until this memory is free.
+	// returnAfter is the time that the daemon waits before that, until this memory is free.
 	returnAfter = 5 * time.Second
 )
 

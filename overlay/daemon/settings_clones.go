@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// reincarnate deletes the keys of all peers at once, so that new handshakes follow.
+// reincarnate immediately deletes the session keys of all peers, so that new handshakes follow.
 func (s *settings) reincarnate() {
 	s.log.tell(events.MachineCopied, "", "this machine is a copy, or was restored from one: all sessions start anew")
 	s.mu.Lock()

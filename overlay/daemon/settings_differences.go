@@ -14,7 +14,7 @@ const (
 	// differencesBytes bounds the total length of the differences' texts, in bytes.
 	differencesBytes = 2 << 20
 	// guestDifferences bounds the number of changes of guests, because a user may change 4,096
-	// peers at once.
+	// peers in one change.
 	guestDifferences = 20
 	// guestDifferenceBytes bounds the text of one change of a guest in bytes, because a guest's
 	// file has up to 64 KiB.

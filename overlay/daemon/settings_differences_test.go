@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/config"
 )
 
-// However much the owner of drop-in files changes, root's reload gets an answer that its client
-// reads. Root's own changes are all in it.
+// However much the owner of drop-in files changes, the reply to root's reload stays small enough
+// for the client. It contains all of root's own changes.
 func TestGuestsChangesFillNoAnswer(t *testing.T) {
 	long := strings.Repeat("\u2028", 20<<10)
 	var diff []config.Change

@@ -15,8 +15,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/route"
 )
 
-// rewatchEvery is the interval at which the daemon tries to watch a missing directory of drop-in
-// files. Some tools replace the directory with a new one.
+// If the directory of drop-in files is missing, the daemon tries to watch it again every
+// rewatchEvery, because some tools replace the directory with a new one.
 const rewatchEvery = time.Second
 
 // readDropIns reads the drop-in files when the daemon starts.
@@ -65,7 +65,7 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 		return err
 	}
 	guests := s.running.cfg().HasGuests()
-	changed := map[string]bool(nil) // nil: all files, as some may have changed before the watch
+	changed := map[string]bool(nil) // nil: all files, because some may have changed before the watch began
 	for {
 		s.rereadAndRest(ctx, changed)
 		changed = map[string]bool{}
@@ -82,10 +82,9 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 // These constants limit the time spent on a directory whose owner changes it all the time.
 const (
 	// After each reading of drop-in files, the daemon waits for restShare times the duration of the
-	// reading, so reading takes at most a tenth of a processor.
+	// reading. So reading takes at most a tenth of a processor's time.
 	restShare = 9
-	// restMost bounds the wait between two readings, because a change by root must not wait for
-	// long.
+	// restMost bounds the wait between two readings, so that a change by root takes effect soon.
 	restMost = 10 * time.Second
 	// floodEvents is the number of events after which the watch ends and all files are read again.
 	// An agent that writes the files of a fleet causes six events for each file.
@@ -95,9 +94,9 @@ const (
 	recheckEvery = 10 * time.Second
 )
 
-// rereadAndRest reads the changed files, and then waits in proportion to the time that the
-// reading took. During the wait, the kernel merges or drops events, which takes no time of this
-// process.
+// rereadAndRest reads the changed files, and then waits in proportion to the time that the reading
+// took. During the wait, the kernel merges or drops events, and this process spends no time on
+// them.
 func (s *settings) rereadAndRest(ctx context.Context, changed map[string]bool) (read bool) {
 	start := time.Now()
 	read = s.rereadDropIns(changed)
@@ -111,7 +110,7 @@ func (s *settings) rereadAndRest(ctx context.Context, changed map[string]bool) (
 // result `ended` is true if the directory was removed, or if there were too many events.
 func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool, recheck <-chan time.Time) (ended bool, err error) {
 	var quiet <-chan time.Time
-	var latest time.Time // when to act at the latest
+	var latest time.Time // time at which quietDir returns even if changes go on
 	for n := 0; n < floodEvents; n++ {
 		select {
 		case <-ctx.Done():
@@ -124,7 +123,7 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[
 			if errors.Is(err, fsnotify.ErrEventOverflow) {
 				return true, nil
 			}
-			return false, err // news may have been lost
+			return false, err // events may have been lost
 		case e := <-w.Events:
 			if e.Name == dir && e.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
 				return true, nil
@@ -221,12 +220,12 @@ func withFiles(runs, before, after *config.Config) *config.Config {
 	return &next
 }
 
-// faultsAtOnce bounds the log lines about root's files after one reading, and about guests'
-// files. A file's owner chooses its name, and each name is one more subject in the limits of the
-// event log.
+// faultsAtOnce bounds the number of log lines about root's files after one reading, and likewise
+// about guests' files. The limits of the event log do not suffice, because they treat each file
+// name as a separate subject, and the file's owner chooses the name.
 const faultsAtOnce = 20
 
-// tellFaults reports each fault of a drop-in file once. The caller must hold mu.
+// tellFaults reports faults of drop-in files, each of them once. The caller must hold mu.
 func (s *settings) tellFaults(faults []error) {
 	told := s.faults
 	s.faults = make(map[string]bool, len(faults))

@@ -24,12 +24,12 @@ type expiredPeers map[config.Key]expiredPeer
 
 type expiredPeer struct {
 	name  string
-	at    time.Time // of its expiry
-	filed bool      // a file had the peer when it expired
+	at    time.Time // time of the expiry
+	filed bool      // a file contained the peer when it expired
 }
 
-// unfiledMost bounds the number of expired peers that are in no file, because commands may add
-// any number.
+// unfiledMost bounds the number of expired peers that are in no file, because commands may add any
+// number of peers.
 const unfiledMost = 64
 
 // lapse records the expired peers, and reports each expiry once. The caller must hold mu.
@@ -102,7 +102,7 @@ func (s *settings) expire(ctx context.Context) {
 func (s *settings) noteExpiry() {
 	select {
 	case s.expiryChanged <- struct{}{}:
-	default: // the method expire() will look anyway
+	default: // the method expire() is already due to check
 	}
 }
 
@@ -118,9 +118,9 @@ func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 	return min(clockEvery, max(0, at.Sub(s.clock()))), true
 }
 
-// compareTimes removes peers that have expired. The method compareTimes also restores peers that
-// are not expired any more because the clock was set back. The method compareTimes reports a
-// failure once, and the caller must call it again later.
+// compareTimes removes peers that have expired. It also restores peers that are no longer expired
+// because the clock was set back. It reports a failure once, and the caller must call it again
+// later.
 func (s *settings) compareTimes() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,10 +152,10 @@ func (s *settings) keepTimes() error {
 	return failed
 }
 
-// returning returns the removed peers that are not expired any more, because the clock or their
-// file has changed. The method returning() takes these peers from the files, so a peer that was
-// deleted from the files is not restored. Expired peers that are in no file are not restored
-// either. The caller must hold mu.
+// returning returns the removed peers that are no longer expired, because the clock or their file
+// has changed. The method returning() takes these peers from the files, so a peer that was deleted
+// from the files is not restored. Expired peers that are in no file are not restored either. The
+// caller must hold mu.
 func (s *settings) returning() (back []config.Peer) {
 	now, left := s.clock(), expiredPeers{}
 	runs := keysOf(s.running.cfg())
@@ -185,9 +185,9 @@ func (s *settings) returning() (back []config.Peer) {
 	return back
 }
 
-// withExpired returns the running configuration, plus those expired peers in the files that the
-// parameter `settings` names. With a later expiry, a command restores the peer. The caller must
-// hold mu.
+// withExpired returns the running configuration, with some expired peers of the files added: those
+// that the parameter `settings` names. So a command can restore a peer by setting a later expiry
+// time. The caller must hold mu.
 func (s *settings) withExpired(settings []config.Setting) *config.Config {
 	c := s.running.cfg()
 	if len(s.expired) == 0 {

@@ -14,19 +14,19 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// setClock is a host's clock that the test sets.
+// setClock is the host's clock, which the test can set.
 type setClock struct{ ahead atomic.Int64 }
 
 func (c *setClock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *setClock) set(ahead time.Duration) { c.ahead.Store(int64(ahead)) }
 
-// timed returns a peer that expires at that time.
+// timed returns the configuration of a peer that expires at the given time.
 func timed(t *testing.T, name string, i byte, expires time.Time) string {
 	return fmt.Sprintf("[[peer]]\nname = %q\npublic_key = %q\nallowed_ips = [\"10.8%d.0.0/16\"]\nexpires = %q\n", name, key(t, i), i, expires.Format(time.RFC3339))
 }
 
-// TestPeersGoWhenTheirTimeIsOver: peers of drop-in files and of the configuration expire, also
-// when the clock is set. They are back when it is set back.
+// Peers of drop-in files and of the configuration expire, also if the clock is set forward. They
+// are restored when the clock is set back.
 func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	runDir(t)
 	dir, clock := t.TempDir(), new(setClock)
@@ -55,7 +55,7 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	if leadsHere(t, "10.84.0.1") {
 		t.Error("the route is left")
 	}
-	// A reload keeps the peer out, and does not report it a second time.
+	// A reload does not restore the expired peer, and does not report its expiry again.
 	accepted(t, control.Change{How: control.HowReload, Config: string(config.Format(c))})
 	want("after a reload", "near")
 	if n := r.count(events.PeerExpired); n != 3 {
@@ -65,7 +65,7 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	clock.set(0)
 	until(t, "the clock is set back", func() bool { return len(shown(t).Peers) == 3 && leadsHere(t, "10.84.0.1") })
 
-	// A grant that was renewed meanwhile counts.
+	// If the grant was renewed in the meantime, the peer is restored.
 	must(t, os.WriteFile(filepath.Join(dir, "guest.toml"), []byte(timed(t, "guest", 4, at.Add(4*time.Hour))), 0o600))
 	until(t, "the file is read", func() bool {
 		r.server.settings.mu.Lock()
@@ -78,8 +78,8 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	r.wait()
 }
 
-// TestPeerComesBackAfterAChangeThatFailed: the clock is set back while another peer has the
-// peer's prefix. The peer comes back once it can, and keeps no other peer away.
+// The clock is set back while another peer has the expired peer's prefix. The peer is restored as
+// soon as the prefix is free. Until then it does not prevent the return of other peers.
 func TestPeerComesBackAfterAChangeThatFailed(t *testing.T) {
 	runDir(t)
 	dir, clock := t.TempDir(), new(setClock)
@@ -118,7 +118,7 @@ func TestPeerComesBackAfterAChangeThatFailed(t *testing.T) {
 	r.wait()
 }
 
-// TestEndIsToldWhenItHasHappened: a change refused for another reason reports no end.
+// If a change is refused for another reason, no expiry is reported.
 func TestEndIsToldWhenItHasHappened(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
@@ -137,8 +137,8 @@ func TestEndIsToldWhenItHasHappened(t *testing.T) {
 	r.wait()
 }
 
-// TestExpiryThatWasSetHolds: a peer that expired at a time of `set` stays away, although the
-// file has no such time. It is back when the clock is set back, and goes again.
+// If a command set the expiry time of a peer and the peer expired, it stays removed, although the
+// file has no expiry time. It is restored when the clock is set back, and then expires again.
 func TestExpiryThatWasSetHolds(t *testing.T) {
 	runDir(t)
 	clock := new(setClock)

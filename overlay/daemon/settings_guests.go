@@ -16,8 +16,8 @@ import (
 // A guest is a peer whose drop-in file belongs to a user other than root. A guest must never
 // prevent a change of the configuration, a start, or the use of another peer.
 
-// refusedRoutes bounds the number of guests that are left out one by one because the kernel
-// refuses their routes, each with another attempt.
+// If the kernel refuses a guest's route, the guest is left out, and the change is tried again.
+// refusedRoutes bounds the number of guests that are left out one by one in this way.
 const refusedRoutes = 16
 
 // carry applies the configuration `want`, without the guests that conflict with other peers, or
@@ -36,8 +36,8 @@ func (s *settings) carry(want *config.Config) (diff []config.Change, out []confi
 		out = append(out, bad)
 		want = config.Without(want, out)
 	}
-	// The error names no single guest, so first the new and changed guests are left out, then all
-	// guests.
+	// The error does not identify a guest. So first all new and changed guests are left out, and if
+	// that fails too, all guests.
 	runs := map[config.Key]*config.Peer{}
 	peers := s.running.cfg().Peers
 	for i := range peers {
@@ -125,7 +125,7 @@ func sparing(c *config.Config, change func(*config.Config) (*config.Config, erro
 }
 
 // changedByRoot returns an error if `want` changes a guest so that the guest conflicts with other
-// peers. A root command must not change a peer from a drop-in file so that this peer is removed.
+// peers. A command of root must not change a guest in such a way that the guest is then left out.
 func (s *settings) changedByRoot(want *config.Config) error {
 	_, out := config.WithoutClashes(want, s.around)
 	for _, v := range out {

@@ -21,7 +21,7 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// ask is one request to the running daemon.
+// ask sends one request to the running daemon.
 func ask(t *testing.T, c control.Change) ([]string, error) {
 	t.Helper()
 	d, err := control.Dial(rundir.Place{Device: "srdd0"})
@@ -52,7 +52,7 @@ func shown(t *testing.T) *control.Status {
 	return st
 }
 
-// until waits for a condition that the daemon fulfils by itself.
+// until waits until the daemon has fulfilled a condition by itself.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -78,7 +78,7 @@ func leadsHere(t *testing.T, to string) bool {
 	return err == nil && len(v) == 1 && v[0].LinkIndex == link.Attrs().Index
 }
 
-// far is one more peer.
+// far returns the configuration of a further peer.
 func far(t *testing.T) string {
 	return "[[peer]]\nname = \"far\"\npublic_key = \"" + key(t, 4) + "\"\nallowed_ips = [\"10.82.0.0/16\", \"fd81::/64\"]\n"
 }
@@ -107,7 +107,7 @@ func TestReloadChangesPeers(t *testing.T) {
 			t.Errorf("no route to %s", to)
 		}
 	}
-	// And back: nothing stays.
+	// The old configuration is applied again. Nothing of the new one remains.
 	accepted(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))})
 	if st = shown(t); !slices.Equal(names(st), []string{"near", "named"}) || len(st.Pending) > 0 {
 		t.Errorf("peers %q, pending %q", names(st), st.Pending)
@@ -120,18 +120,19 @@ func TestReloadChangesPeers(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// network returns the state without descriptors, as these tests' connections have some, too.
+// network returns the state without descriptors, because the tests' own connections also use
+// descriptors.
 func network(t *testing.T, run string) []string {
 	return slices.DeleteFunc(state(t, run), func(s string) bool { return strings.HasPrefix(s, "descriptors ") })
 }
 
-// A wrong or impossible request changes nothing.
+// An invalid or impossible request changes nothing.
 func TestRefusedChanges(t *testing.T) {
 	run := runDir(t)
 	taken := addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdd9"}, PeerName: "srdd8"})
 	must(t, netlink.RouteAdd(&netlink.Route{LinkIndex: taken.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4(10, 82, 0, 0), Mask: net.CIDRMask(16, 32)}}))
 	r := up(t, parse(t))
-	// The kernel makes the route of an IPv6 address a moment later.
+	// The kernel adds the route of an IPv6 address with a delay.
 	until(t, "route of the address", func() bool {
 		return slices.ContainsFunc(network(t, run), func(s string) bool { return strings.Contains(s, "Dst: fd80::1/128") })
 	})
@@ -169,7 +170,7 @@ func TestRefusedChanges(t *testing.T) {
 	r.wait()
 }
 
-// A changed key differs from the file until a reload or a save.
+// A key that was changed at run time is listed as different from the file until a reload or a save.
 func TestSetIsToldApart(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
@@ -194,7 +195,7 @@ func TestSetIsToldApart(t *testing.T) {
 	if err != nil || !strings.Contains(text, `address = ["10.80.0.9/24"]`) || !strings.Contains(text, key(t, 9)) {
 		t.Errorf("%s%v", text, err)
 	}
-	// A change makes a full tunnel, with a mark of its own.
+	// A change turns the interface into a full tunnel, whose outer packets get a mark of their own.
 	accepted(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: "0.0.0.0/0"}}})
 	if st = shown(t); st.FwMark == 0 || !leadsHere(t, "198.51.100.1") {
 		t.Errorf("mark %d, route %v", st.FwMark, leadsHere(t, "198.51.100.1"))
@@ -203,7 +204,7 @@ func TestSetIsToldApart(t *testing.T) {
 	r.wait()
 }
 
-// Peers come and go with their files. Only a wrong file is left out.
+// Peers are added and removed with their drop-in files. Only a faulty file is left out.
 func TestDropInsAreWatched(t *testing.T) {
 	runDir(t)
 	dir := t.TempDir()
@@ -221,14 +222,14 @@ func TestDropInsAreWatched(t *testing.T) {
 	put("bad.toml", "[[peer]]\npublic_key = 'x'\n")
 	put("more.toml", strings.NewReplacer("far", "more", key(t, 4), key(t, 5), "10.82.", "10.83.", `, "fd81::/64"`, "").Replace(far(t)))
 	until(t, "a peer that comes", func() bool { return slices.Equal(names(shown(t)), []string{"near", "named", "far", "more"}) })
-	// A changed key stays when another file goes.
+	// A key that was changed at run time keeps its value when another peer's file is removed.
 	accepted(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.more.endpoints", Value: "192.0.2.7:7"}}})
 	must(t, os.Remove(filepath.Join(dir, "far.toml")))
 	until(t, "a peer that goes", func() bool { return slices.Equal(names(shown(t)), []string{"near", "named", "more"}) })
 	if st := shown(t); !slices.Equal(st.Peers[2].Endpoints, []string{"192.0.2.7:7"}) || !slices.Equal(st.Unsaved, []string{"peer.more.endpoints"}) || leadsHere(t, "10.82.0.1") {
 		t.Errorf("%+v, unsaved %q", st.Peers[2], st.Unsaved)
 	}
-	// Another directory counts from the next start on.
+	// Another directory takes effect only at the next start.
 	text := string(config.Format(parse(t, "[paths]\n", "[peers]\ndir = \"/none/such\"\n[paths]\n", `, "fd81::/64"`, "")))
 	if keys, err := ask(t, control.Change{How: control.HowReload, Config: text}); err != nil || !slices.Equal(shown(t).Pending, []string{"peers.dir"}) {
 		t.Errorf("another directory: changed %q, pending %q, %v", keys, shown(t).Pending, err)
@@ -236,7 +237,7 @@ func TestDropInsAreWatched(t *testing.T) {
 	if v := names(shown(t)); !slices.Equal(v, []string{"near", "named", "more"}) {
 		t.Errorf("with another directory: peers %q", v)
 	}
-	// The directory goes, and comes with another file in it.
+	// The directory is removed, and created again with another file in it.
 	must(t, os.Rename(dir, dir+".old"))
 	must(t, os.Mkdir(dir, 0o700))
 	put("far.toml", far(t))
@@ -250,8 +251,8 @@ func TestDropInsAreWatched(t *testing.T) {
 	}
 }
 
-// A guest's peer goes when this host gets an address in its prefix, and comes back when the
-// address goes.
+// A guest is removed when this host gets an address in the guest's prefix, and is restored when the
+// address is removed.
 func TestGuestGivesWayToTheHost(t *testing.T) {
 	runDir(t)
 	_, section := guests(t, "[[peer]]\nname = \"guest\"\npublic_key = \""+key(t, 7)+"\"\nallowed_ips = \"10.9.0.0/30\"\n")
@@ -267,8 +268,8 @@ func TestGuestGivesWayToTheHost(t *testing.T) {
 	r.wait()
 }
 
-// inUse returns the sampled bytes in use, by the functions that allocated them, innermost
-// first.
+// inUse returns the bytes in use from the heap profile. The key is the list of functions on the
+// allocating stack, innermost first.
 func inUse() map[string]int64 {
 	records := make([]runtime.MemProfileRecord, 10_000)
 	n, _ := runtime.MemProfile(records, false)
@@ -286,7 +287,8 @@ func inUse() map[string]int64 {
 	return v
 }
 
-// grown returns a line for each growth above 4 KB, the largest first.
+// grown returns a line for each allocating stack that grew by more than 4 KB, the largest growth
+// first.
 func grown(from, to map[string]int64) string {
 	var by []string
 	for k := range to {
@@ -301,14 +303,14 @@ func grown(from, to map[string]int64) string {
 	return strings.Join(by, "\n")
 }
 
-// Peers that come and go leave no goroutine, no descriptor and next to no memory.
+// Peers that are added and removed leave no goroutines, no descriptors and almost no memory.
 func TestChangesLeakNothing(t *testing.T) {
 	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
 	runtime.MemProfileRate = 4 << 10
 	run := runDir(t)
 	r := up(t, parse(t))
-	// Use the same names again and again, as the log keeps state for each name. The log's own
-	// tests bound that state.
+	// The names are reused, because the event log keeps state for each name. The log's own tests
+	// check the bound of that state.
 	const fars = 20
 	change := func(rounds int) {
 		for i := range rounds {
@@ -337,8 +339,9 @@ func TestChangesLeakNothing(t *testing.T) {
 	if after := network(t, run); !slices.Equal(after, before) {
 		t.Errorf("%q, before %q", after, before)
 	}
-	// A connection takes 8 KB, so two hundred that stay are many times this. Memory that others
-	// still use, and pools, take more than two collections. Each processor may keep a train.
+	// A connection takes 8 KB, so two hundred leaked connections would take many times this limit.
+	// Memory in pools, or still in use elsewhere, survives two garbage collections. Each processor
+	// may keep the buffer of one train.
 	most := bytes + 200<<10 + uint64(runtime.GOMAXPROCS(0)*srd.MaxTrainBytes)
 	within := func() bool { return heap() <= most }
 	for end := time.Now().Add(patience); !within() && time.Now().Before(end); {

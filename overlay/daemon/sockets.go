@@ -16,9 +16,9 @@ type sockets struct {
 	log     *eventLog
 	running *runningConfig
 	bank    *udp.Bank
-	mark    atomic.Uint32 // of the outer packets
+	mark    atomic.Uint32 // mark (SO_MARK) of the outer packets
 	mu      sync.Mutex    // guards changes of the mark, and opening sockets
-	closed  bool          // no socket is opened any more; mu
+	closed  bool          // no further socket is opened; guarded by mu
 }
 
 func (s *sockets) open(mark uint32) (err error) {

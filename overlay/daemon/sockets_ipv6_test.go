@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bankWithoutIPv6 returns a daemon's bank on a host without IPv6.
+// bankWithoutIPv6 returns the sockets that a daemon gets on a host without IPv6.
 func bankWithoutIPv6(t *testing.T, cfg udp.Config) *udp.Bank {
 	t.Helper()
 	both, err := udp.Open(cfg)
@@ -34,14 +34,14 @@ func bankWithoutIPv6(t *testing.T, cfg udp.Config) *udp.Bank {
 	return b
 }
 
-// A daemon without sockets of IPv6 at its start reaches peers over IPv6 as soon as the host
-// allows such sockets. It reports this.
+// If a daemon could not open IPv6 sockets at its start, it opens them as soon as the host allows
+// them. It reports this, and then reaches peers over IPv6.
 func TestSocketsOfIPv6ComeLater(t *testing.T) {
 	runDir(t)
 	c := parse(t, "127.0.0.1:5999", "[::1]:5999")
 	s := newServer(c, newEventLog(false))
 	s.sockets.bank = bankWithoutIPv6(t, udp.Config{ListenPort: 5555, Ports: 4, Range: [2]uint16{6000, 6010}})
-	kept, err := net.ListenPacket("udp6", "[::]:5555") // keeps the daemon from having one
+	kept, err := net.ListenPacket("udp6", "[::]:5555") // prevents the daemon from opening one
 	must(t, err)
 	a := start(t, s, Options{Config: c})
 	b := up(t, other(t))
@@ -49,7 +49,8 @@ func TestSocketsOfIPv6ComeLater(t *testing.T) {
 		t.Error("it has sockets of IPv6")
 	}
 	kept.Close()
-	// The next look at the host's addresses opens them. A new address causes a look.
+	// The sockets are opened when the daemon next reads the host's addresses. A new address causes
+	// that.
 	lo, err := netlink.LinkByName("lo")
 	must(t, err)
 	addr, err := netlink.ParseAddr("192.0.2.77/32")

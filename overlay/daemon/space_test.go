@@ -16,11 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inside tells the test binary that it runs in a network namespace of its own.
+// inside is the environment variable that tells the test binary that it runs in a separate network
+// namespace.
 const inside = "SRDTUN_DAEMON_TEST_INSIDE"
 
-// TestMain runs the tests in another process. All its threads are in a network namespace of its
-// own, as a daemon has many threads. Its /run is its own, too.
+// TestMain runs the tests in another process. Because a daemon has many threads, all threads of
+// this process are in a separate network namespace. It also has its own /run.
 func TestMain(m *testing.M) {
 	if os.Getenv(inside) == "" {
 		c := exec.Command("/proc/self/exe", os.Args[1:]...)
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if os.Getenv(poor) == "" { // else it keeps the namespaces of its parent
+	if os.Getenv(poor) == "" { // otherwise it stays in the namespaces of its parent
 		err := errors.Join(unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("none", "/run", "tmpfs", 0, ""))
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "/run: %v\n", err)
@@ -57,7 +58,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// state returns all that a daemon may leave behind: devices, addresses, routes, rules, UDP
+// state returns everything that a daemon could leave behind: devices, addresses, routes, rules, UDP
 // sockets, open files, and files in its run directory.
 func state(t *testing.T, run string) (v []string) {
 	t.Helper()
@@ -78,13 +79,14 @@ func state(t *testing.T, run string) (v []string) {
 	files, err := os.ReadDir("/proc/self/fd")
 	add("descriptors", 1, func(int) any { return len(files) }, err)
 	left, err := os.ReadDir(run)
-	// A lock stays: removing it would let two starters hold one each.
+	// A lock file remains. If it were removed, two starting processes could each lock a file of
+	// their own.
 	left = slices.DeleteFunc(left, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".lock") })
 	add("file", len(left), func(i int) any { return left[i].Name() }, err)
 	return v
 }
 
-// addLink makes a device.
+// addLink creates a network device.
 func addLink(t *testing.T, l netlink.Link) netlink.Link {
 	t.Helper()
 	must(t, netlink.LinkAdd(l))
@@ -99,7 +101,7 @@ func addLink(t *testing.T, l netlink.Link) netlink.Link {
 	return l
 }
 
-// listen takes a UDP port.
+// listen opens a socket that occupies a UDP port.
 func listen(t *testing.T, port int) {
 	t.Helper()
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{Port: port})

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// standing has a line for each condition that holds now, for `show`. Methods of standing are
-// safe for concurrent use. The zero value of standing has no lines.
+// standing has a line for each current condition, which `srdtun show` prints. Methods of standing
+// are safe for concurrent use. The zero value of standing has no lines.
 type standing struct {
 	mu    sync.Mutex
 	lines map[condition]string
@@ -27,7 +27,7 @@ func (s *standing) set(k condition, line string) {
 	}
 }
 
-// forget deletes the lines of conditions that are not in c any more.
+// forget deletes the lines of conditions that are no longer in c.
 func (s *standing) forget(c conditions) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

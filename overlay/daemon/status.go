@@ -56,7 +56,8 @@ func (s *status) show(peers []*peer) control.Status {
 	return st
 }
 
-// each describes the peers. A peer is described when the sequence reaches it.
+// each returns a sequence of the peers' states. The state of a peer is read only when the sequence
+// reaches it.
 func (s *status) each(peers []*peer) iter.Seq[control.Peer] {
 	return func(yield func(control.Peer) bool) {
 		for _, p := range peers {
@@ -223,7 +224,7 @@ func peerDrops(p *peer, t *srd.Stats) counters {
 		add("path_unreachable", t.PathsRefused)
 		g, q := p.in.reassembler.Stats(), p.out.queue.Stats()
 		add("order_bad_message", g.Bad)
-		add("order_incomplete_frame", g.Voided-p.in.stale) // each frame has one reason
+		add("order_incomplete_frame", g.Voided-p.in.stale) // without those counted as stale
 		add("order_overflow", g.Overflow)
 		add("order_over_share", g.OverShare)
 		add("queue_overflow", q.Overflow)
@@ -244,7 +245,8 @@ func peerDrops(p *peer, t *srd.Stats) counters {
 func (s *status) describePaths(v *control.Peer, c *srd.Conn) {
 	paths := c.Paths()
 	if v.LeftUnixS != 0 {
-		// The transport keeps the paths for the next session. Until then they carry nothing.
+		// After a peer has left, the transport keeps its paths for the next session. Until then
+		// they carry no packets.
 		for i := range paths {
 			paths[i].State = pathAfterLeave(paths[i].State)
 		}

@@ -8,7 +8,7 @@ import (
 // steering has the path policy and the congestion control of a connection. The fields of
 // steering are used only while the connection is locked.
 type steering struct {
-	name    string // of the path policy
+	name    string // name of the path policy
 	policy  steer.Policy
 	control *cc.SRD
 }

@@ -18,7 +18,7 @@ type uplinks struct {
 	interfaces interfaces
 	classes    classes
 	listed     listed
-	host       addresses // endpoints' own
+	host       addresses // used by type endpoints only
 }
 
 // These constants are the lengths of outer headers in bytes.
@@ -58,7 +58,7 @@ func (ul *uplinks) findSources(r netip.AddrPort) []srd.Uplink {
 	if len(ul.running.cfg().Paths.Local) == 0 {
 		a, err := udp.LocalFor(r, ul.sockets.mark.Load())
 		if err != nil || ul.interfaces.inner(a) {
-			return nil // no route now; a change of addresses leads here again
+			return nil // there is no route now; the function is called again after a change of addresses
 		}
 		return []srd.Uplink{srd.UplinkOf(a, 0)}
 	}
@@ -96,12 +96,12 @@ func uplinksOfEach(local []config.Local) [][]srd.Uplink {
 	return v
 }
 
-// moved returns a function that maps an uplink of paths to its current uplink. An uplink remains
-// valid if its address moved to another interface, or if the index of its interface changed. If
-// an uplink is gone, another interface that always had the same address does not replace it. An
-// uplink is also gone if its address was removed from paths.local.
+// moved returns a function that maps an uplink of paths to its current uplink. If the address of an
+// uplink moved to another interface, or the index of its interface changed, the path continues from
+// the new uplink. An interface that had the same address all the time does not replace an uplink
+// that no longer exists. This includes an uplink whose address was removed from paths.local.
 func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok bool) {
-	now := map[srd.Uplink]srd.Uplink{} // invalid: gone
+	now := map[srd.Uplink]srd.Uplink{} // maps an old uplink to the current one, or to the zero value if none exists
 	for i := range paths {
 		u := paths[i].Tuple.Local
 		v := ul.sockets.bank.Uplink(u)
@@ -113,14 +113,14 @@ func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, o
 	return func(u srd.Uplink) (srd.Uplink, bool) {
 		v, known := now[u]
 		if !known {
-			return u, true // opened meanwhile
+			return u, true // the path was opened in the meantime
 		}
 		return v, v.IsValid()
 	}
 }
 
 // leaves reports whether packets of a path from u may be sent now. The path may be older than the
-// present entries of paths.local, and may have no interface, or an old number of one.
+// present entries of paths.local. Then it may have no interface, or an old interface index.
 func (ul *uplinks) leaves(u srd.Uplink) bool {
 	return ul.listed.has(u) || ul.listed.has(ul.sockets.bank.Uplink(u))
 }
@@ -162,9 +162,9 @@ func missingLocals(local []config.Local) (v []string) {
 	return v
 }
 
-// loopLocals returns the entries of paths.local that belong to the loopback device. If a peer is
-// a daemon of this host, loopLocals returns nothing. Other addresses of the loopback device are
-// left out, because they may be routed to this host.
+// loopLocals returns the entries of paths.local that belong to the loopback device. If a peer is a
+// daemon of this host, loopLocals returns nothing. Addresses of the loopback device outside
+// 127.0.0.0/8 and ::1 are left out, because the network may route them to this host.
 func loopLocals(c *config.Config) (v []string) {
 	for i := range c.Peers {
 		for _, e := range c.Peers[i].Endpoints {
@@ -197,7 +197,7 @@ func addressesOf(name string) (v []netip.Addr) {
 func uplinksOf(name string) (v []srd.Uplink) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
-		return nil // the interface may come later
+		return nil // the interface may appear later
 	}
 	addrs, _ := i.Addrs()
 	for _, a := range addrs {

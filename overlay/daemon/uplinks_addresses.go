@@ -14,7 +14,7 @@ type addresses struct {
 	all     map[srd.Uplink]bool         // its addresses; nil: before the first round
 	changed bool                        // they differ from the previous round
 	added   map[srd.Uplink]bool         // absent in the previous round
-	usable  map[netip.Addr]bool         // whether packets may leave from an address
+	usable  map[netip.Addr]bool         // whether packets may be sent from an address
 	sources map[netip.Addr][]srd.Uplink // uplinks for a remote address
 }
 

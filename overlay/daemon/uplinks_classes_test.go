@@ -13,14 +13,14 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// A configuration may name every existing policy, and no other.
+// The configuration accepts the names of all existing policies, and no others.
 func TestEveryPolicyIsConfigurable(t *testing.T) {
 	if v := steer.Names(); !slices.Equal(v, config.Policies) || v[0] != config.DefaultPolicy {
 		t.Errorf("policies %q, configurable %q, default %q", v, config.Policies, config.DefaultPolicy)
 	}
 }
 
-// The bounds of the configuration are within those of the policies.
+// The policies accept every value that the configuration accepts.
 func TestEverySettingIsTaken(t *testing.T) {
 	for _, doc := range []string{
 		`flowlet_timeout = "10us"
@@ -81,8 +81,8 @@ func TestSet(t *testing.T) {
 	r.wait()
 }
 
-// A path's class is the entry of paths.local that its uplink belongs to. An entry with the
-// address of an interface that another entry names has no uplink.
+// A path's class is the index of the entry of paths.local to which its uplink belongs. If one entry
+// names an interface, another entry with an address of that interface has no uplink.
 func TestClassesAreUplinks(t *testing.T) {
 	s := newServer(parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"lo\", \"127.0.0.1\", \"192.0.2.2\"]\n"), newEventLog(false))
 	s.uplinks.host.look(nil)
@@ -94,7 +94,7 @@ func TestClassesAreUplinks(t *testing.T) {
 			t.Errorf("%v is of class %d, want %d", u, got, want)
 		}
 	}
-	// An address moves from one interface to another.
+	// An address moves from one interface to another one.
 	s.uplinks.classes.set(0, nil)
 	s.uplinks.classes.set(3, []srd.Uplink{of("192.0.2.1")})
 	if got := s.uplinks.classes.class(srd.Tuple{Local: of("192.0.2.1")}); got != 3 {

@@ -11,12 +11,12 @@ import (
 // interface, with any metric. Without a route over the named interface, the kernel treats an
 // IPv4 peer as a neighbour on that link, and its ARP requests get no reply.
 
-// exits sets the interfaces of paths.local through which the sockets send. By these interfaces
-// and by address, the sockets assign received packets to an uplink. The method exits() reports
-// whether the addresses of paths.local have changed.
+// exits sets the interfaces of paths.local through which the sockets send. The sockets also use
+// these interfaces, and the destination address, to assign each received packet to an uplink. The
+// method exits() reports whether the addresses of paths.local have changed.
 func (ul *uplinks) exits() (changed bool) {
 	var v []udp.Exit
-	local := ul.running.cfg().Paths.Local // once: another thread may change the configuration
+	local := ul.running.cfg().Paths.Local // read once, because another thread may change the configuration
 	every := uplinksOfEach(local)
 	for i, all := range every {
 		if local[i].Interface == "" {
@@ -33,9 +33,9 @@ func (ul *uplinks) exits() (changed bool) {
 }
 
 // routedAlready reports whether the routes send all IPv6 packets from u's address through its
-// interface, for instance by rules for source addresses. Rules for source addresses do not match
-// if the kernel chooses the packet's source address. For IPv4 the kernel applies both the rule
-// and the interface that a packet names.
+// interface, for instance by rules for source addresses. Rules for source addresses do not match if
+// the kernel chooses the packet's source address. For IPv4 this check is not needed, because the
+// kernel applies both the rule and the interface that a packet names.
 func (ul *uplinks) routedAlready(u srd.Uplink) bool {
 	for _, p := range ul.running.peers() {
 		for _, r := range p.remotes() {
@@ -47,7 +47,7 @@ func (ul *uplinks) routedAlready(u srd.Uplink) bool {
 	return true
 }
 
-// globals counts the IPv6 addresses from which the kernel may choose a source address.
+// globals returns the number of IPv6 addresses among which the kernel may choose a source address.
 func globals(all []srd.Uplink) (n int) {
 	for _, u := range all {
 		if a := u.Addr(); a.Is6() && !a.IsLinkLocalUnicast() {

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// A command changes paths.local while another thread reads the host's addresses. The exits are
-// those of one list or of the other.
+// A command changes paths.local while another thread reads the host's addresses. The sockets'
+// interfaces are then those of the old list or those of the new list, not a mixture.
 func TestExitsWhileTheListChanges(t *testing.T) {
 	long := parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"192.0.2.2\", \"lo\"]\n")
 	short := parse(t, "[paths]\n", "[paths]\nlocal = [\"lo\"]\n")

@@ -16,7 +16,7 @@ import (
 type interfaces struct {
 	tunnel string // name of the tunnel's device
 	mu     sync.Mutex
-	at     map[srd.Uplink]iface         // each address at each interface
+	at     map[srd.Uplink]iface         // interface of each uplink: an address at an interface
 	of     map[netip.Addr][]iface       // all interfaces with an address
 	own    atomic.Pointer[[]netip.Addr] // addresses of the tunnel's device
 }
@@ -30,7 +30,7 @@ type iface struct {
 func (t *interfaces) load() {
 	at, of := map[srd.Uplink]iface{}, map[netip.Addr][]iface{}
 	var own []netip.Addr
-	ifaces, _ := net.Interfaces() // on an error Ethernet's size is assumed
+	ifaces, _ := net.Interfaces() // on an error the MTU of Ethernet is assumed
 	for _, i := range ifaces {
 		d := iface{i.Name, i.MTU, i.Flags&net.FlagUp != 0}
 		addrs, _ := i.Addrs()
@@ -109,7 +109,7 @@ func (t *interfaces) name(u srd.Uplink) string {
 // ethernetMTU is the MTU that is assumed for an unknown device.
 const ethernetMTU = 1500
 
-// mtu returns the largest packet that can be sent from u, in bytes.
+// mtu returns the size of the largest packet that can be sent from u, in bytes.
 func (t *interfaces) mtu(u srd.Uplink) (most int) {
 	for _, d := range t.with(u) {
 		most = max(most, d.mtu)

@@ -14,10 +14,10 @@ import (
 // handshake with an unlisted one, but gets no reply from there. Methods of listed are safe for
 // concurrent use.
 type listed struct {
-	uplinks atomic.Pointer[[]srd.Uplink] // nil: paths.local is empty, and all may
+	uplinks atomic.Pointer[[]srd.Uplink] // nil: paths.local is empty, so all uplinks are listed
 
 	mu     sync.Mutex
-	called []netip.Addr // unlisted addresses to which packets came: first those reported already, then the new ones
+	called []netip.Addr // unlisted addresses that received packets, the reported ones first
 	told   int          // number of addresses in the field called that were reported
 }
 
@@ -51,9 +51,9 @@ func (l *listed) set(all [][]srd.Uplink) (changed bool) {
 }
 
 // has reports whether packets may be sent and received at u. If entries name interfaces, an address
-// of several interfaces is listed at these interfaces alone. A link-local address is listed at any
-// interface, because its entry names none. The method has() is fast enough to be called for each
-// packet.
+// that several interfaces have is listed only at the named interfaces. A link-local address is
+// listed at any interface, because its entry names none. The method has() is fast enough to be
+// called for each packet.
 func (l *listed) has(u srd.Uplink) bool {
 	v := l.uplinks.Load()
 	if v == nil || slices.Contains(*v, u) {

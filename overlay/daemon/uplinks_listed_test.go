@@ -17,8 +17,8 @@ func listedOf(texts ...string) (v [][]srd.Uplink) {
 	return v
 }
 
-// Without paths.local every address carries packets. With it only its addresses do, and each
-// other one is told once until the list changes.
+// If paths.local is empty, every address carries packets. Otherwise only the listed addresses do,
+// and each other address is reported once until the list changes.
 func TestOnlyListedAddressesCarry(t *testing.T) {
 	var l listed
 	at := func(text string, link uint32) srd.Uplink { return srd.UplinkOf(netip.MustParseAddr(text), link) }
@@ -35,7 +35,7 @@ func TestOnlyListedAddressesCarry(t *testing.T) {
 	if v := l.news(); !slices.Equal(v, []netip.Addr{b.Addr()}) || len(l.news()) > 0 {
 		t.Errorf("told: %v, want %v once", v, b.Addr())
 	}
-	// Of three interfaces with one address two are listed.
+	// Of three interfaces with the same address, two are listed.
 	l.set([][]srd.Uplink{{at("192.0.2.1", 4)}, {at("192.0.2.1", 5)}})
 	if l.bars(at("192.0.2.1", 4)) || l.bars(at("192.0.2.1", 5)) || !l.bars(at("192.0.2.1", 0)) || !l.bars(at("192.0.2.1", 6)) || !l.names(a.Addr()) || l.names(b.Addr()) {
 		t.Error("an address is listed at interfaces that no entry names")
@@ -48,7 +48,7 @@ func TestOnlyListedAddressesCarry(t *testing.T) {
 	}
 }
 
-// A stranger who sends to many addresses cannot fill the memory.
+// A host that sends to many unlisted addresses cannot fill the memory.
 func TestCalledAddressesAreBounded(t *testing.T) {
 	var l listed
 	l.set(listedOf("192.0.2.1"))
@@ -66,7 +66,7 @@ func TestCalledAddressesAreBounded(t *testing.T) {
 	}
 }
 
-// Addresses of removed endpoints are withdrawn. Addresses that a name has left are not.
+// Addresses of removed endpoints are withdrawn. Addresses that a name no longer has are not.
 func TestRemovedEndpointsAreWithdrawn(t *testing.T) {
 	var r remote
 	r.found = map[config.Endpoint][]netip.AddrPort{}

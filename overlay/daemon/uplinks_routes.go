@@ -9,13 +9,13 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// tunnelTo returns the name of the tunnel into which packets to r are routed, from any of their
-// uplinks. The result `own` is true for this daemon's own tunnel. If the packets are routed into
-// no tunnel, the result `name` is "".
+// tunnelTo returns the name of the tunnel into which the host routes packets to r from at least one
+// of their uplinks. The result `own` is true for this daemon's own tunnel. If the packets are
+// routed into no tunnel, the result `name` is "".
 func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 	from := ul.sourcesFor(r)
 	if len(from) == 0 {
-		from = []srd.Uplink{{}} // the kernel's choice
+		from = []srd.Uplink{{}} // the kernel chooses the source address
 	}
 	for _, u := range from {
 		index := ul.routeOf(r.Addr(), u)
@@ -46,8 +46,8 @@ func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 	return v[0].LinkIndex
 }
 
-// noRouteBy returns the reason why packets through an interface do not reach remote, or "" if
-// they do. The method noRouteBy also returns "" if the interface or the address family is
+// noRouteBy returns the reason why packets through the interface `name` do not reach `remote`, or
+// "" if they do. The method noRouteBy also returns "" if the interface or the address family is
 // missing, because other checks report this.
 func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	return noRouteBy(name, remote, func(from srd.Uplink) int { return ul.routeOf(remote, from) })
@@ -70,8 +70,8 @@ func noRouteBy(name string, remote netip.Addr, routeOf func(srd.Uplink) int) str
 	if !source.IsValid() {
 		return ""
 	}
-	// FIBMatch requests the matching entry of the routing table. If no entry matches, the request
-	// to the kernel fails, even if the kernel would send the packet.
+	// With FIBMatch the kernel returns the matching entry of the routing table. If no entry
+	// matches, the request fails, even if the kernel would send the packet.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
 	if remote.Is4() || globals(all) > 1 || routeOf(srd.UplinkOf(source, 0)) == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()

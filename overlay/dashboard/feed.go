@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// every is the interval between samples of the daemon's status, at which a path's failure is
-	// visible well within a second.
+	// every is the interval between samples of the daemon's status. It is short enough to show the
+	// failure of a path well within a second.
 	every = 500 * time.Millisecond
-	// history is the age up to which samples of the status are kept for the page. A newly opened
-	// page gets all samples of the last two minutes.
+	// history is the age up to which samples of the status are kept. A newly opened page gets all
+	// kept samples.
 	history = 2 * time.Minute
-	// maxHistoryBytes bounds the memory of the history: all samples of some 150 paths, or fewer
-	// samples of more paths.
+	// maxHistoryBytes bounds the memory of the kept samples. With about 150 paths all samples of
+	// the time `history` fit; with more paths, fewer samples are kept.
 	maxHistoryBytes = 8 << 20
-	// maxWatchers bounds the number of pages open at once, because each page gets every sample. If
-	// a user opens one more page, another page is closed.
+	// maxWatchers bounds the number of open pages, because each page gets every sample. If a user
+	// opens one more page, another page is closed.
 	maxWatchers = 8
 	// maxBehind is the number of samples that a page may lag behind. A page that lags further is
 	// closed, so that other pages do not wait for it.
@@ -41,7 +41,7 @@ type Source struct {
 
 // Event is a line of the page's log.
 type Event struct {
-	Number uint64 `json:"number"` // counts up from 1
+	Number uint64 `json:"number"` // increases from 1
 	UnixMs int64  `json:"t"`
 	Level  string `json:"level"` // debug, info, notice, warning, error
 	Peer   string `json:"peer"`  // "" for an event without a peer
@@ -51,7 +51,7 @@ type Event struct {
 // Feed takes samples of the status while a page is open, and sends them to all pages.
 type Feed struct {
 	src  Source
-	wake chan struct{} // the first watcher came
+	wake chan struct{} // signals that the first page was opened
 
 	mu       sync.Mutex
 	watchers map[*watcher]struct{}
@@ -70,7 +70,7 @@ type watcher struct {
 	samples chan []byte
 	owner   web.Owner
 	since   time.Time
-	gaveWay bool // dropped for another page; set before samples is closed
+	gaveWay bool // closed to make room for another page; set before samples is closed
 }
 
 // NewFeed returns a feed without pages. The caller must call Feed.Run.
@@ -114,7 +114,7 @@ func (f *Feed) publish(now time.Time) bool {
 	s.Told, s.Events = f.src.Events != nil, f.news()
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // numbers and strings always can be
+		panic(err) // cannot happen: a sample has only numbers and strings
 	}
 	f.keep(piece{now, text})
 	for w := range f.watchers {
@@ -164,7 +164,7 @@ func (f *Feed) watch(now time.Time, owner web.Owner) (w *watcher, past [][]byte)
 	}
 	w = &watcher{samples: make(chan []byte, maxBehind), owner: owner, since: now}
 	f.watchers[w] = struct{}{}
-	f.event = 0 // the next sample repeats the newest events; a page skips known numbers
+	f.event = 0 // the next sample repeats the newest events; a page skips the numbers that it has
 	for _, p := range f.past {
 		if now.Sub(p.at) <= history {
 			past = append(past, p.text)
@@ -178,8 +178,8 @@ func (f *Feed) watch(now time.Time, owner web.Owner) (w *watcher, past [][]byte)
 }
 
 // makeRoom closes the oldest page of the owner with the most pages, to make room for a new page.
-// The method makeRoom cannot prefer a page that does not read: until the kernel's buffers are
-// full, such a page looks like any other.
+// The method makeRoom cannot choose a page that does not read, because such a page cannot be
+// detected until the kernel's buffers are full.
 func (f *Feed) makeRoom(owner web.Owner) {
 	have := map[web.Owner]int{owner: 1}
 	for w := range f.watchers {

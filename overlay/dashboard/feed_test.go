@@ -88,7 +88,8 @@ func TestSampleIsBounded(t *testing.T) {
 	}
 }
 
-// One page more than there are places opens all the same. The oldest page learns why it ends.
+// If the maximum number of pages is open, one more page can be opened. The oldest page is closed
+// and told the reason.
 func TestLastPageOpenedIsSeen(t *testing.T) {
 	f, _ := feed(1)
 	var gone []web.Owner
@@ -110,7 +111,7 @@ func TestLastPageOpenedIsSeen(t *testing.T) {
 	}
 }
 
-// A user who opens page after page loses pages of his own.
+// If a user opens one page after another, only his own pages are closed.
 func TestPagesOfOneOwnerLeaveOthers(t *testing.T) {
 	f, _ := feed(1)
 	mine, _ := f.watch(noon, web.UserOwner(1000))
@@ -124,7 +125,7 @@ func TestPagesOfOneOwnerLeaveOthers(t *testing.T) {
 	}
 }
 
-// A page that does not read is dropped; another one gets every sample.
+// A page that does not read is closed, while another page gets every sample.
 func TestSlowPageIsDropped(t *testing.T) {
 	f, _ := feed(1)
 	slow, _ := f.watch(noon, web.Owner{})
@@ -141,7 +142,7 @@ func TestSlowPageIsDropped(t *testing.T) {
 	if _, open := <-slow.samples; open {
 		t.Error("the slow page is still sent to")
 	}
-	f.leave(slow) // again, as its handler does
+	f.leave(slow) // a second time, as its handler does
 	if !f.publish(noon) {
 		t.Error("nobody watches any more")
 	}

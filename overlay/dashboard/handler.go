@@ -1,6 +1,6 @@
-// Package dashboard shows the daemon's status to a browser. The server has one page, which loads
-// no parts from other sites. The browser's page reads a stream of samples (server-sent events).
-// The page cannot change anything, and receives no keys.
+// Package dashboard shows the daemon's status in a browser. The server has one page, which loads
+// nothing from other sites. The page reads a stream of samples (server-sent events). The page
+// cannot change anything, and receives no keys.
 package dashboard
 
 import (
@@ -53,7 +53,7 @@ func Handler(f *Feed) http.Handler {
 		case known:
 			text, err := files.ReadFile("page/" + a.file)
 			if err != nil {
-				panic(err) // embedded
+				panic(err) // cannot happen: the files are embedded
 			}
 			w.Header().Set("Content-Type", a.kind)
 			_, _ = w.Write(text)
@@ -63,8 +63,8 @@ func Handler(f *Feed) http.Handler {
 	}))
 }
 
-// foreign reports whether another site's page sends the request. Another site's page could not
-// read the stream, but would use up a connection.
+// foreign reports whether a page of another site sent the request. Such a page could not read the
+// stream, but would use up a connection.
 func foreign(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"
@@ -95,7 +95,7 @@ func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
 			return
 		case text, ok := <-me.samples:
 			if !ok && me.gaveWay {
-				_, _ = fmt.Fprint(w, "event: gave-way\ndata:\n\n") // tell the user
+				_, _ = fmt.Fprint(w, "event: gave-way\ndata:\n\n") // so that the page tells the user
 			}
 			if !ok || !send(w, out, text) {
 				return

@@ -29,7 +29,7 @@ func ask(h http.Handler, path string, header ...string) *httptest.ResponseRecord
 	return w
 }
 
-// The page needs no other site, and may load nothing from one.
+// The page loads nothing from other sites, and its headers forbid it.
 func TestPageIsWhole(t *testing.T) {
 	f, _ := feed(1)
 	h := Handler(f)
@@ -79,7 +79,7 @@ func TestOthersAreRefused(t *testing.T) {
 	if w.Code != http.StatusMisdirectedRequest || strings.Contains(w.Body.String(), "lab") {
 		t.Errorf("a name that somebody else gave us: %d, %s", w.Code, w.Body)
 	}
-	// A request for the headers alone takes no place.
+	// A HEAD request does not count as an open page.
 	for range maxWatchers {
 		f.watch(noon, web.Owner{})
 	}
@@ -96,7 +96,7 @@ func TestOthersAreRefused(t *testing.T) {
 	}
 }
 
-// A stream over a real connection: samples come, and it ends with the daemon.
+// Over a real connection, the stream carries samples, and ends when the daemon ends.
 func TestStream(t *testing.T) {
 	f, _ := feed(2)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -9,17 +9,17 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// These limits keep one sample of the status below 200 KB with any configuration. A page with
-// more paths or peers would be unreadable for a person.
+// These limits keep one sample of the status below 200 KB with any configuration. A page with more
+// paths or peers than that would be unreadable for a person.
 const (
 	maxPaths  = 1024
 	maxPeers  = 256
 	maxEvents = 64
 )
 
-// sample is the part of the status that the page receives. The counters in a sample are totals,
-// and the page computes differences of two samples. A sample contains no keys, except for the
-// beginning of each public key.
+// sample is the part of the status that the page receives. The counters in a sample are totals. The
+// page computes rates from the differences of two samples. A sample contains no keys, except for
+// the beginning of each public key.
 type sample struct {
 	UnixMs    int64   `json:"t"`
 	Interface string  `json:"name"`
@@ -29,7 +29,7 @@ type sample struct {
 	Written   uint64  `json:"written"` // bytes to the device
 	Drops     uint64  `json:"drops"`
 	Peers     []peer  `json:"peers"`
-	LeftOut   int     `json:"left_out"` // peers and paths beyond the bounds
+	LeftOut   int     `json:"left_out"` // number of peers and paths that the limits leave out
 	Told      bool    `json:"told"`     // events come from the daemon
 	Events    []Event `json:"events"`
 }
@@ -110,13 +110,13 @@ func peerOf(p *control.Peer) peer {
 	return v
 }
 
-// byPlace orders paths by remote and local address, so the paths of one pair of addresses are
+// byPlace orders paths by remote and local address. So all paths of one pair of addresses are
 // adjacent.
 func byPlace(a, b path) int {
 	return cmp.Or(strings.Compare(a.Remote, b.Remote), strings.Compare(a.Local, b.Local))
 }
 
-// total sums up the drops whose reasons a summary names.
+// total returns the number of drops for those reasons that a summary includes (control.Told).
 func total(counts map[string]uint64) (n uint64) {
 	for reason, c := range counts {
 		if control.Told(reason) {

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// In both colour schemes text has a contrast of at least 4.5 to 1 to its background (WCAG 2.2,
-// success criterion 1.4.3). Scripts name the colours of the style sheet, and have none of their
-// own.
+// In both colour schemes, text has a contrast of at least 4.5 to 1 to its background (WCAG 2.2,
+// success criterion 1.4.3). Scripts use only colours that the style sheet defines.
 func TestColoursOfBothSchemes(t *testing.T) {
 	f, _ := feed(1)
 	h := Handler(f)
@@ -47,7 +46,7 @@ func contrast(t *testing.T, a, b string) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// luminance is the relative luminance of a colour (WCAG 2.2, definitions).
+// luminance returns the relative luminance of a colour (WCAG 2.2, definitions).
 func luminance(t *testing.T, colour string) float64 {
 	t.Helper()
 	v, err := strconv.ParseUint(strings.TrimPrefix(colour, "#"), 16, 24)

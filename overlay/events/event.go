@@ -16,14 +16,14 @@ const (
 
 // Event is a change of state that the daemon reports.
 type Event struct {
-	Number     uint64            `json:"number"` // counts up from 1
+	Number     uint64            `json:"number"` // increases from 1
 	Time       time.Time         `json:"time"`
 	Kind       Kind              `json:"kind"`
 	Level      Level             `json:"level"`
 	Peer       string            `json:"peer"` // its name or key; "" if the event is about no peer
 	Text       string            `json:"text"` // one line
 	Attributes map[string]string `json:"attributes,omitempty"`
-	LeftOut    uint64            `json:"left_out,omitempty"` // untold earlier events of the same subject or kind
+	LeftOut    uint64            `json:"left_out,omitempty"` // unreported earlier events of the subject or kind
 
 	// Guest means that the event is about a peer that a user other than root has added. Guest
 	// events have rate limits and a ring of their own, so they hide no event of root's peers.

@@ -71,9 +71,9 @@ const (
 type About struct {
 	Kind    Kind
 	Level   Level
-	Topic   Kind   // the first of several kinds that replace each other, like up and down
-	Meaning string // the occurrence in a sentence
-	Advice  string // the action for the reader
+	Topic   Kind   // the first of several kinds that end each other, such as up and down
+	Meaning string // what has happened, in a sentence
+	Advice  string // what the reader should do
 }
 
 // nothing is the advice for events that need no action.
@@ -144,7 +144,7 @@ var All = []About{
 }
 
 // roaming lists the kinds of events that have level Notice, not Warning, if the peer has no
-// endpoints, such as a laptop.
+// endpoints. Such a peer is, for instance, a laptop.
 var roaming = map[Kind]bool{SessionLost: true, PeerSilent: true, PathsDown: true}
 
 // Describe returns the description of a kind of event. A kind that is missing in All gets the

@@ -8,7 +8,7 @@ type Level uint8
 // The levels of events are some of those in syslog(3).
 const (
 	Debug   Level = iota // for debugging this program
-	Info                 // normal, and good to know afterwards
+	Info                 // normal, and useful for later investigation
 	Notice               // a change that people may ask about later
 	Warning              // a part works badly
 	Error                // a part does not work at all

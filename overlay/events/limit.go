@@ -9,18 +9,19 @@ import (
 
 // These constants limit repeated reports.
 const (
-	// The first subjectBurst changes of one subject are reported at once, and later its latest
-	// state every subjectEvery.
+	// The first subjectBurst changes of one subject are reported immediately. Then its latest state
+	// is reported every subjectEvery.
 	subjectBurst = 4
 	subjectEvery = 15 * time.Second
-	// The first topicBurst subjects of a kind of event are reported at once, and later one every
-	// topicEvery. Events of subjects that are not reported are only counted.
+	// For each kind of event, the first topicBurst subjects are reported immediately, and then one
+	// subject every topicEvery. Events of subjects that are not reported are only counted.
 	topicBurst = 64
 	topicEvery = time.Second
 	// countEvery is the interval at which the number of counted events is reported.
 	countEvery = 5 * time.Second
-	// maxSubjects bounds the number of rate limits: 4,096 peers, the largest configuration, with
-	// four busy kinds of events each. Subjects beyond that number share one limit.
+	// maxSubjects bounds the number of rate limits. It is enough for the largest configuration of
+	// 4,096 peers, with four busy kinds of events for each. Subjects beyond that number share one
+	// limit.
 	maxSubjects = 4 * 4096
 )
 
@@ -57,15 +58,15 @@ type subject struct {
 type limit struct {
 	bucket bucket
 	held   *Event // the latest unreported event; nil: none
-	count  uint64 // unreported events before the event in the field held
+	count  uint64 // number of unreported events before the event in the field held
 }
 
 // limits decides which events are reported. The zero value of limits is ready for use.
 type limits struct {
 	subjects map[subject]*limit
 	topics   map[Kind]*bucket
-	counted  map[Kind]uint64 // events that were only counted
-	told     time.Time       // when the counts were last told
+	counted  map[Kind]uint64 // number of events that were only counted
+	told     time.Time       // when the counts were last reported
 }
 
 // admit returns the event e and true if e may be reported now. If e may not be reported now,
@@ -183,7 +184,8 @@ func (l *limits) counts(now time.Time, every time.Duration) (v []Event) {
 	return inOrder(v)
 }
 
-// inOrder sorts events by time, then by subject, because Go visits a map in random order.
+// inOrder sorts events by time, then by subject, because they come from a map, which Go visits in
+// random order.
 func inOrder(v []Event) []Event {
 	slices.SortFunc(v, func(a, b Event) int {
 		if c := a.Time.Compare(b.Time); c != 0 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kept is the number of events that a Log holds for each origin, in a few hundred KB.
+// Kept is the number of events that a Log holds for each origin. They take a few hundred KB.
 const Kept = 1000
 
 // Events originate from root's part of the configuration, or from peers that another user has
@@ -28,17 +28,17 @@ func (e *Event) origin() int {
 // Log holds the newest events of an interface. The zero value of Log reports events of all
 // levels. A Log is not safe for concurrent use.
 type Log struct {
-	Least Level // events below are dropped
+	Least Level // events below this level are dropped
 
 	rings  [origins]ring
-	last   uint64 // number of the newest
+	last   uint64 // number of the newest event
 	limits [origins]limits
 }
 
 // ring holds the newest Kept events of one origin.
 type ring struct {
 	events []Event
-	next   int // place of the next event; that of the oldest, if the ring is full
+	next   int // index of the next event; if the ring is full, also of the oldest one
 }
 
 func (r *ring) add(e Event) {
@@ -59,7 +59,7 @@ func (r *ring) after(n uint64) (v []Event) {
 	return v
 }
 
-// Add takes an event whose Time is set. The event is reported at once, is reported later by
+// Add takes an event whose Time is set. The event is reported immediately, is reported later by
 // Advance, or is only counted.
 func (l *Log) Add(e Event) {
 	about := Describe(e.Kind)
@@ -76,7 +76,7 @@ func (l *Log) Add(e Event) {
 	}
 }
 
-// Advance reports the delayed events that are due by now. The daemon calls Advance about once a
+// Advance reports the delayed events that are now due. The daemon calls Advance about once a
 // second.
 func (l *Log) Advance(now time.Time) {
 	for i := range l.limits {

@@ -13,14 +13,14 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// after is a moment so many seconds after noon.
+// after returns the time s seconds after noon.
 func after(s float64) time.Time { return noon.Add(time.Duration(s * float64(time.Second))) }
 
 func peer(kind Kind, name string, at float64) Event {
 	return Event{Time: after(at), Kind: kind, Peer: name, Text: "peer " + name}
 }
 
-// told returns kind and peer of all events after number n.
+// told returns the kind and the peer of each event after number n.
 func told(l *Log, n uint64) (v []string) {
 	list, _ := l.After(n)
 	for _, e := range list {
@@ -33,7 +33,7 @@ func TestRingKeepsTheNewest(t *testing.T) {
 	var l Log
 	const n = Kept + 250
 	for i := range n {
-		// A subject each, slow enough for the topic.
+		// Each event has its own subject, and they are slow enough for the limit of the topic.
 		l.Add(Event{Time: after(float64(i) * 2), Kind: PeerMoved, Peer: fmt.Sprint(i)})
 	}
 	all, missed := l.After(0)
@@ -53,8 +53,8 @@ func TestRingKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// However many events the guests' owner causes, each event about anything else is told at once, and
-// stays in its ring.
+// However many events the guests' owner causes, every other event must be reported immediately, and
+// stay in its ring.
 func TestGuestsHideNoEventOfRoots(t *testing.T) {
 	var l Log
 	want := 0
@@ -84,10 +84,11 @@ func TestGuestsHideNoEventOfRoots(t *testing.T) {
 	}
 }
 
-// A flapping subject is told a few times, then its latest state at intervals.
+// A subject that changes all the time is reported a few times, and then its latest state at
+// intervals.
 func TestSubjectThatFlaps(t *testing.T) {
 	var l Log
-	for i := range 100 { // for 10 s, and it ends with an answer
+	for i := range 100 { // for 10 s; the last event is an answer
 		l.Add(peer([]Kind{PeerSilent, PeerAnswers}[i%2], "far", float64(i)/10))
 	}
 	if n := len(told(&l, 0)); n != subjectBurst {
@@ -105,13 +106,14 @@ func TestSubjectThatFlaps(t *testing.T) {
 	if !strings.Contains(late[0].Text, fmt.Sprint(late[0].LeftOut)) {
 		t.Errorf("the text does not say how many: %q", late[0].Text)
 	}
-	// Others are told meanwhile, and so is another topic of the same peer.
+	// Events of other subjects are reported at the same time, and so is another topic of the same
+	// peer.
 	l.Add(peer(PeerSilent, "near", 16))
 	l.Add(peer(PathsDown, "far", 16))
 	if n := len(told(&l, subjectBurst+1)); n != 2 {
 		t.Errorf("%d of the other subjects' events, want 2", n)
 	}
-	// After a quiet time all is as at first.
+	// After a quiet time the limits are as at the start.
 	l.Advance(after(500))
 	before := l.Last()
 	l.Add(peer(PeerSilent, "far", 500))
@@ -120,8 +122,7 @@ func TestSubjectThatFlaps(t *testing.T) {
 	}
 }
 
-// No last state stays untold: the last event told about a subject always has its last
-// state.
+// The last reported event about a subject always has the subject's last state.
 func TestLastStateIsTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l Log
@@ -154,7 +155,7 @@ func TestLastStateIsTold(t *testing.T) {
 	})
 }
 
-// Of a thousand peers lost at once, some are told and the others counted.
+// If a thousand peers are lost at the same time, some must be reported and the others counted.
 func TestManySubjectsAtOnce(t *testing.T) {
 	var l Log
 	for i := range 1000 {
@@ -169,7 +170,7 @@ func TestManySubjectsAtOnce(t *testing.T) {
 	if last.LeftOut != 1000-topicBurst || last.Kind != PeerSilent || last.Peer != "" || last.Level != Warning {
 		t.Errorf("the one that counts: %+v", last)
 	}
-	// They come back one by one; each is told.
+	// The peers come back one by one, and each return is reported.
 	before := l.Last()
 	for i := range 20 {
 		l.Add(peer(PeerAnswers, fmt.Sprint(i), 100+float64(i)))
@@ -179,8 +180,8 @@ func TestManySubjectsAtOnce(t *testing.T) {
 	}
 }
 
-// Strangers may cause any number of subjects: the table keeps its bound, and told
-// subjects are forgotten.
+// Unknown hosts may cause events about any number of subjects. The table stays within its bound,
+// and reported subjects are deleted.
 func TestTableIsBounded(t *testing.T) {
 	var l Log
 	for i := range maxSubjects + 500 {
@@ -219,7 +220,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// Flush tells the events held back at the end.
+// Flush reports the events that are still delayed at the end.
 func TestFlush(t *testing.T) {
 	var l Log
 	for i := range 10 {
@@ -232,8 +233,8 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// A text is one line of printable characters, and bounded, even if a name server or a
-// configuration contains others.
+// The text of an event is one line of printable characters with a bounded length, whatever a name
+// server or a configuration contains.
 func TestTextIsOneLine(t *testing.T) {
 	var l Log
 	attrs := map[string]string{}
@@ -253,8 +254,8 @@ func TestTextIsOneLine(t *testing.T) {
 	}
 }
 
-// The two directions of a change share a limit, so each kind's topic is a kind. Every
-// kind has all parts that the manual needs.
+// The two directions of a change share a limit, so the topic of each kind must be a kind itself.
+// Every kind has all fields that the manual needs.
 func TestKinds(t *testing.T) {
 	seen := map[Kind]bool{}
 	for _, a := range All {
@@ -285,8 +286,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// The administrator of a hub looks only at warnings. Laptops that are closed or leave in order
-// cause none. A peer with an endpoint ought to be there.
+// The administrator of a hub looks only at warnings. A laptop that is closed or leaves in order
+// causes none. The loss of a peer with an endpoint causes a warning.
 func TestPeersThatRoamAreNoWarning(t *testing.T) {
 	for _, c := range []struct {
 		kind  Kind

@@ -16,12 +16,12 @@ var update = flag.Bool("update", false, "write the manual's table anew")
 
 const (
 	manual = "../../docs/events.md"
-	// begin and end stand around the table in it.
+	// begin and end are the lines before and after the table in the manual.
 	begin = "<!-- kinds: `go test ./overlay/events -update` writes this table. -->\n"
 	end   = "<!-- end -->\n"
 )
 
-// table is the manual's list of kinds.
+// table returns the manual's table of kinds.
 func table() string {
 	var b strings.Builder
 	b.WriteString("| kind | level | what has happened | what to do |\n| --- | --- | --- | --- |\n")
@@ -56,7 +56,7 @@ func TestManualHasAllKinds(t *testing.T) {
 	}
 }
 
-// Every constant of type Kind is listed.
+// The variable All lists every constant of type Kind.
 func TestEveryKindIsListed(t *testing.T) {
 	f, err := parser.ParseFile(token.NewFileSet(), "kind.go", nil, 0)
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package flows counts the packets of inner flows on a user's request. Both directions of a
+// Package flows counts the packets of inner flows when a user requests it. Both directions of a
 // connection are counted in one Flow, whose Key is the 5-tuple of the outgoing packets.
 //
-// A Table has a fixed size, and consists of sets of eight flows. A ninth flow of a set replaces
-// the smallest one, whose counts are added to Others, so the largest flows remain.
+// A Table has a fixed size, and consists of sets of eight flows. If a ninth flow hashes to a set,
+// it replaces the smallest flow there, so the largest flows remain. The counts of the replaced flow
+// are added to Others.
 //
 // The package is pure: it has no clock, lock or output. A Table is not safe for concurrent use.
 package flows
@@ -18,7 +19,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// A table has 2,048 flows in some 400 KB of memory, and exists only during a count.
+// A table has room for 2,048 flows in some 400 KB of memory. It exists only while flows are
+// counted.
 const (
 	sets = 256
 	ways = 8
@@ -48,18 +50,19 @@ type Flow struct {
 	Queued      uint64        // bytes that wait for sending
 	HeldFrames  uint64        // arrived frames that wait for an earlier one
 	HeldBytes   uint64        // bytes of these
-	Reordered   uint64        // frames that arrived after one sent later, and were put in order
+	Reordered   uint64        // frames that arrived after a frame that was sent later, and were put in order
 	LongestHold time.Duration // the longest wait of a frame for an earlier one
 }
 
-// size is the rank of a flow in its set: the sum of its transferred and waiting bytes.
+// size returns the sum of a flow's transferred and waiting bytes. The flow with the smallest size
+// in a set is replaced first.
 func (f *Flow) size() uint64 { return f.Out.Bytes + f.In.Bytes + f.Queued + f.HeldBytes }
 
-// Others counts the frames of flows that are not in the table: replaced flows, and frames that
-// are no IP packets.
+// Others counts the frames that belong to no flow in the table: those of replaced flows, and frames
+// that are not IP packets.
 type Others struct {
 	Out, In Count
-	Flows   uint64 // flows that made room for another
+	Flows   uint64 // number of flows that were replaced by another
 }
 
 // Table counts inner flows in a fixed amount of memory. New creates a Table; the zero value is
@@ -70,8 +73,8 @@ type Table struct {
 	others Others
 }
 
-// New returns an empty table. Without the seed of the hash, nobody can choose flows that share a
-// set.
+// New returns an empty table. Who does not know the seed of the hash cannot choose flows that share
+// a set.
 func New(seed maphash.Seed) *Table { return &Table{seed: seed} }
 
 // Out counts a frame that is sent to a peer.
@@ -151,8 +154,8 @@ func (t *Table) at(k Key) *Flow {
 	return e
 }
 
-// describe returns the flow and the size of a frame, and false if the frame is no IP
-// packet.
+// describe returns the flow and the size of a frame. If the frame is not an IP packet, describe
+// returns false.
 func describe(peer string, f *frame.Frame, in bool) (Key, Count, bool) {
 	n := Count{1, uint64(len(f.Data))}
 	var info packet.Info
@@ -168,7 +171,7 @@ func describe(peer string, f *frame.Frame, in bool) (Key, Count, bool) {
 	switch {
 	case !in:
 		k.Local, k.Remote = from, to
-	case echo: // the identifier stays on this side
+	case echo: // the identifier is the local port in both directions
 		k.Local, k.Remote = netip.AddrPortFrom(info.Dst, info.SrcPort), netip.AddrPortFrom(info.Src, 0)
 	default:
 		k.Local, k.Remote = to, from

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// ip makes an IPv4 packet of `size` bytes.
+// ip returns a frame with an IPv4 packet of `size` bytes.
 func ip(proto byte, from, to string, size int) *frame.Frame {
 	a, b := netip.MustParseAddrPort(from), netip.MustParseAddrPort(to)
 	d := make([]byte, size)
@@ -57,7 +57,8 @@ func TestBothDirectionsAreOneFlow(t *testing.T) {
 	}
 }
 
-// The identifier of an echo names the flow in both directions; peers are told apart.
+// The identifier of an ICMP echo identifies its flow in both directions. Equal flows of different
+// peers are counted separately.
 func TestEchoesAndPeers(t *testing.T) {
 	v := table()
 	v.Out("a", ip(packet.ProtoICMP, "10.0.0.1:77", "10.0.0.2:0", 84))
@@ -71,8 +72,8 @@ func TestEchoesAndPeers(t *testing.T) {
 	}
 }
 
-// However many flows somebody invents, the table keeps its size, the largest flows stay, and
-// nothing is lost from the sums.
+// However many flows a sender makes up, the table keeps its size and the largest flows, and the
+// sums remain complete.
 func TestLargeFlowsOutlastAFlood(t *testing.T) {
 	v := table()
 	sum := uint64(0)
@@ -97,7 +98,7 @@ func TestLargeFlowsOutlastAFlood(t *testing.T) {
 	}
 }
 
-// Peers may send anything.
+// A frame from a peer may contain any bytes.
 func FuzzIn(f *testing.F) {
 	f.Add(ip(packet.ProtoTCP, "10.0.0.1:1", "10.0.0.2:2", 60).Data, uint16(1), byte(1))
 	f.Add([]byte{0x60}, uint16(0), byte(3))

@@ -69,17 +69,17 @@ type Frame struct {
 	Data     []byte // the inner IP packet, from its first header byte on
 	Facts    Facts
 	Flow     uint32        // hash of the inner flow key; at the receiver the flow slot, which the peer chose
-	TCP      bool          // inner protocol is TCP: a loss is worth a longer repair
-	Steady   bool          // of a small and steady flow, so worth a copy on a second uplink
-	Enqueued mono.Time     // when it entered the ingress queue
-	Held     time.Duration // how long it waited for earlier frames, at the receiver
+	TCP      bool          // the inner protocol is TCP, so retransmission is worthwhile for longer
+	Steady   bool          // belongs to a small and steady flow, so a copy is sent on a second uplink
+	Enqueued mono.Time     // when the frame entered the ingress queue
+	Held     time.Duration // at the receiver: how long the frame waited for earlier frames
 
 	// Buf is the whole buffer around Data if the buffer has room for the TUN device's header;
 	// otherwise nil.
 	Buf []byte
 
 	refs    atomic.Int32
-	filling atomic.Int32 // goroutines that copy into Data
+	filling atomic.Int32 // number of goroutines that copy into Data
 	free    func(*Frame)
 }
 
@@ -104,14 +104,14 @@ func (f *Frame) Reset(data []byte) {
 // Retain adds a reference to the frame.
 func (f *Frame) Retain() { f.refs.Add(1) }
 
-// Fill implements srd.Filling: a goroutine begins to copy into Data, and holds a reference until
-// Filled.
+// Fill implements srd.Filling. A goroutine calls it before it copies into Data, and then holds a
+// reference until it calls Filled.
 func (f *Frame) Fill() {
 	f.Retain()
 	f.filling.Add(1)
 }
 
-// Filled implements srd.Filling: the goroutine has finished its copy, and releases its
+// Filled implements srd.Filling. The goroutine calls it after its copy, which releases its
 // reference.
 func (f *Frame) Filled() {
 	f.filling.Add(-1)

@@ -20,16 +20,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stateVersion is the version of the format of State. A program of version 1 must refuse version
-// 2, because the program expects a virtio header of ten bytes at the device. Version 3 had
-// additional files with sessions, which are ignored now.
+// stateVersion is the version of the format of State. A program that writes version 1 must refuse
+// version 2, because that program expects a virtio header of ten bytes on the device. With version
+// 3 the store had additional files with sessions, which are now ignored.
 const (
 	stateVersion  = 2
 	newestVersion = 3
 	oldestVersion = 1
 )
 
-// maxState bounds the size of a state in bytes, and has room for 4,096 peers with 16 addresses
+// maxState bounds the size of a state in bytes. It is enough for 4,096 peers with 16 addresses
 // each.
 const maxState = 8 << 20
 
@@ -67,7 +67,7 @@ func (b *Bundle) Close() {
 	b.TUN, b.UDP = nil, nil
 }
 
-// seals prevent every holder of a state's descriptor from changing the state.
+// With these seals, no process that has the state's descriptor can change the state.
 const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 
 // memfd returns a descriptor of a sealed anonymous file with the state.

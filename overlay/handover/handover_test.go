@@ -41,7 +41,7 @@ func TestStateIsSealedAndComesBack(t *testing.T) {
 	}
 }
 
-// A state from a stranger is refused, in every form.
+// Every kind of state that this program has not written is refused.
 func TestForeignStateIsRefused(t *testing.T) {
 	memory := func(data string, seal int) int {
 		fd, err := unix.MemfdCreate("x", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
@@ -105,11 +105,11 @@ func TestWithoutAManagerNothingIsExpected(t *testing.T) {
 	}
 }
 
-// manager is a service manager that keeps descriptors by name.
+// manager imitates a service manager that stores descriptors by name.
 type manager struct {
 	t      *testing.T
 	socket *net.UnixConn
-	mu     sync.Mutex // the race detector does not know that the barrier orders accesses
+	mu     sync.Mutex // needed because the race detector does not know that the barrier orders the accesses
 	stored map[string]int
 }
 
@@ -150,7 +150,7 @@ func (m *manager) run() {
 	}
 }
 
-// More descriptors than a message holds all arrive before Give returns.
+// Give may store more descriptors than fit into one message. All have arrived when Give returns.
 func TestGive(t *testing.T) {
 	m, s := newManager(t)
 	fd := pair(t)[0]
@@ -174,8 +174,8 @@ func TestGiveToNobody(t *testing.T) {
 	}
 }
 
-// Descriptors for another process are left alone. The environment is clean for children of
-// this process.
+// Descriptors for another process are not touched. The variables are removed from the environment,
+// so this process's children do not inherit them.
 func TestDescriptorsOfAnother(t *testing.T) {
 	t.Setenv(pidEnv, strconv.Itoa(os.Getpid()+1))
 	t.Setenv(countEnv, "2")

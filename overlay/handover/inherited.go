@@ -12,13 +12,13 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// Environment variables list the descriptors that this process has inherited. The user who
-// starts the process may write anything into these variables. A listed descriptor may be one
-// that Go's runtime has opened, and a process that closes its own poller crashes.
+// Environment variables list the descriptors that this process has inherited. The user who starts
+// the process may write anything into these variables. So they may list a descriptor that Go's
+// runtime has opened. A process that closes the descriptor of its own poller crashes.
 
-// inherited returns the descriptors passed to this process, by name, or nil if there are none.
-// The function inherited() removes the variables with the descriptors from the environment.
-// The function inherited() closes unusable descriptors, and returns the reason as an error.
+// inherited returns the descriptors passed to this process, by name, or nil if there are none. It
+// removes the variables that list the descriptors from the environment. It closes unusable
+// descriptors, and returns the reason as an error.
 func inherited() (fds map[string][]int, err error) {
 	pid, _ := strconv.Atoi(os.Getenv(pidEnv))
 	asked, names := os.Getenv(countEnv), strings.Split(os.Getenv(namesEnv), ":")
@@ -33,7 +33,7 @@ func inherited() (fds map[string][]int, err error) {
 		return nil, fmt.Errorf("%s=%s is not a number from 0 to %d", countEnv, keytext.Quote(asked), maxFDs)
 	}
 	for i := range count {
-		name := "" // is closed
+		name := "" // a descriptor without a name is closed
 		if i < len(names) {
 			name = names[i]
 		}

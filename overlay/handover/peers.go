@@ -10,17 +10,18 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// Some peers have addresses that the configuration does not contain, which the daemon saves in a
-// file. The daemon may be killed, or the host may have no descriptor store. The next process
-// sends handshakes to the saved addresses, because peers detect late that their sessions are
-// lost. After a long pause a peer sends a handshake only every few seconds.
+// Some peers have addresses that the configuration does not contain. The daemon saves these
+// addresses in a file, because it may be killed, or the host may have no descriptor store. The next
+// process sends handshakes to the saved addresses. It does not wait for the peers' handshakes,
+// because peers detect late that their sessions are lost. After a long pause a peer sends a
+// handshake only every few seconds.
 
 const peersVersion = 1
 
 type savedPeers struct {
 	Version int    `json:"version"`
 	Network string `json:"network_namespace"`
-	Boot    string `json:"boot_id,omitempty"` // a service keeps the file on a disk
+	Boot    string `json:"boot_id,omitempty"` // a service's file outlives a reboot
 	Peers   []Peer `json:"peers"`
 }
 
@@ -37,9 +38,9 @@ func WritePeers(name string, peers []Peer) error {
 	return rundir.Replace(path, data, 0o600)
 }
 
-// ReadPeers returns the peers that WritePeers saved last, or no peers if there is no file. A
-// file from another network namespace is an error, because its addresses may belong to strangers
-// here. A file in another format is also an error.
+// ReadPeers returns the peers that WritePeers saved last, or no peers if there is no file. A file
+// from another network namespace is an error, because in this namespace its addresses may belong to
+// other hosts. A file in another format is also an error.
 func ReadPeers(name string) ([]Peer, error) {
 	path, err := rundir.Path(name, rundir.Peers)
 	if err != nil {
@@ -60,7 +61,7 @@ func ReadPeers(name string) ([]Peer, error) {
 	case v.Version != peersVersion:
 		return nil, fmt.Errorf("%s has format %d, not %d", path, v.Version, peersVersion)
 	case v.Boot != "" && v.Boot != rundir.Boot():
-		return nil, nil // the host may be in another network by now
+		return nil, nil // after a reboot the host may be in another network
 	case v.Network != network():
 		return nil, fmt.Errorf("%s is of another network namespace", path)
 	}

@@ -49,7 +49,7 @@ func TestForeignPeersAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, %v", why, got, err)
 		}
 	}
-	// After a boot that is no fault.
+	// A file from an earlier boot is ignored without an error.
 	data := `{"version":1,"network_namespace":"` + network() + `","boot_id":"x","peers":[{"key":"x"}]}`
 	must(t, os.WriteFile(filepath.Join(dir, "lab.peers"), []byte(data), 0o600))
 	if got, err := ReadPeers("lab"); err != nil || got != nil {

@@ -22,19 +22,20 @@ const (
 )
 
 const (
-	// firstFD is the first descriptor that the service manager passes on, sd_listen_fds(3).
+	// firstFD is the number of the first descriptor that the service manager passes on
+	// (sd_listen_fds(3)).
 	firstFD = 3
 	// maxFDs bounds the number of descriptors: two for each of 256 ports, a queue for each of 16
-	// threads, and the state. The setting FileDescriptorStoreMax= of the unit allows as many.
+	// threads, and the state. The unit sets FileDescriptorStoreMax= to the same number.
 	maxFDs = 600
 	// perMessage is the kernel's limit of descriptors in one message (SCM_MAX_FD).
 	perMessage = 253
-	// barrierWait bounds the time in which the service manager must process a message. The manager
-	// is the first process of the host, and usually idle.
+	// barrierWait bounds the time in which the service manager must process a message. Two seconds
+	// suffice, because the manager is the first process of the host, and usually idle.
 	barrierWait = 2 * time.Second
-	// askWait bounds the request to the service manager that tells whether the manager restarts
-	// this service. Without a reply from the manager, the daemon assumes that the service is
-	// stopped for good.
+	// askWait bounds the time of the request that asks the service manager whether it restarts this
+	// service. Without a reply from the manager, the daemon assumes that the service is stopped for
+	// good.
 	askWait = 2 * time.Second
 )
 
@@ -57,8 +58,8 @@ type Store struct{ socket, unit string }
 // NewStore returns the descriptor store of this process's service.
 func NewStore() Store { return Store{os.Getenv(notifyEnv), os.Getenv(UnitEnv)} }
 
-// Expected reports whether the service manager will start this service again at once, after
-// requesting this process's end.
+// Expected reports whether the service manager, which has asked this process to end, will
+// immediately start the service again.
 func (s Store) Expected() bool {
 	return s.socket != "" && Restarts(s.unit)
 }
@@ -125,8 +126,8 @@ func (s Store) receive(fds map[string][]int) (_ *Bundle, err error) {
 	for _, name := range []string{nameTUN, nameUDP, nameState} {
 		err = errors.Join(err, s.send("FDSTOREREMOVE=1\nFDNAME="+name, nil))
 	}
-	// Receive waits for the service manager, because a device that the manager still holds would
-	// outlive this process.
+	// Receive waits until the service manager has emptied the store. As long as the manager has the
+	// device's descriptors, the device would outlive this process.
 	if err = errors.Join(err, s.barrier()); err != nil {
 		closeAll(fds)
 		return nil, err
@@ -150,7 +151,7 @@ func unpack(fds map[string][]int) (b *Bundle, err error) {
 	} else {
 		err = errors.New("the state, the device or the sockets are missing")
 	}
-	closeAll(fds) // the state, and descriptors with unknown names
+	closeAll(fds) // closes the state, and descriptors with unknown names
 	if err != nil {
 		b.Close()
 		return nil, err
@@ -195,7 +196,7 @@ func (s Store) send(message string, fds []int) error {
 }
 
 // barrier waits until the service manager has processed all earlier messages. The manager then
-// closes the descriptor that came with the barrier message.
+// closes the descriptor that was sent with the barrier message.
 func (s Store) barrier() error {
 	if s.socket == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The test binary becomes the second process by its arguments.
+// With the argument "serve" the test binary is the second process.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "serve" {
 		if err := Serve(func(dir string) error {
@@ -52,7 +52,7 @@ func TestCommandsRunInTurn(t *testing.T) {
 	}
 }
 
-// An attacker who has taken over the daemon cannot run another command.
+// An attacker who has taken over the daemon cannot run a command that is not in the configuration.
 func TestOnlyKnownCommandsRun(t *testing.T) {
 	r := start(t, []string{"true"})
 	if _, err := r.Run(t.Context(), []string{"false"}); err == nil || !strings.Contains(err.Error(), "not among the commands") {
@@ -75,7 +75,7 @@ func TestOnlyKnownCommandsRun(t *testing.T) {
 	}
 }
 
-// A command ends with the context of its caller.
+// A command is ended when the context of its caller ends.
 func TestCommandIsEnded(t *testing.T) {
 	r := start(t, []string{"sleep", "1000"}, []string{"true"})
 	ctx, cancel := context.WithCancel(t.Context())

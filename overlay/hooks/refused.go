@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused explains why the kernel refuses to execute a program, because the kernel's own error
-// does not. Usually the file has capabilities (setcap(8)) that the bounding set of this process
-// lacks.
+// refused adds to an error the reason why the kernel refuses to execute a program, which the
+// kernel's error does not contain. Usually the file has capabilities (setcap(8)) that the bounding
+// set of this process lacks.
 func refused(file string, err error) error {
 	missing := outside(fileCapabilities(file))
 	if len(missing) == 0 {
@@ -20,8 +20,8 @@ func refused(file string, err error) error {
 		"a service needs it in CapabilityBoundingSet= (docs/reload.md)", err, strings.Join(missing, ", "))
 }
 
-// capsName is the file attribute with capabilities: flags and version, then two halves of the
-// permitted and the inheritable set (linux/capability.h, vfs_cap_data).
+// capsName is the extended attribute with a file's capabilities. Its value has flags and version,
+// then two halves of the permitted and the inheritable set (linux/capability.h, vfs_cap_data).
 const (
 	capsName = "security.capability"
 	capsMost = 24
@@ -29,7 +29,7 @@ const (
 	capsHigh = 12
 )
 
-// fileCapabilities returns the capabilities that the kernel gives a program because of its file.
+// fileCapabilities returns the capabilities that the file's attribute grants to the program.
 func fileCapabilities(file string) (set uint64) {
 	b := make([]byte, capsMost)
 	n, err := unix.Getxattr(file, capsName, b)

@@ -2,8 +2,8 @@
 //
 // A daemon that root has started gives up privileges before it carries packets, and then cannot
 // execute programs with more capabilities, such as ping. A second process, which keeps more
-// privileges, runs the later commands. The daemon starts the second process first, and can only
-// request these commands from it.
+// privileges, runs the commands from then on. The daemon starts this process before it gives up
+// privileges, with the list of commands. Later it can only ask it to run one of these commands.
 //
 //	daemon                           second process (Serve)
 //	Start: the commands    ------>   gives up what commands shall not have (privilege.Limit)
@@ -28,7 +28,7 @@ import (
 const (
 	// most bounds the duration of a command. The service manager gives a daemon 15 s to stop.
 	most = 10 * time.Second
-	// outputMost bounds the part of a command's output that is kept, in bytes.
+	// outputMost is the number of bytes that are kept of a command's output.
 	outputMost = 4 << 10
 )
 

@@ -45,8 +45,8 @@ type Runner struct {
 	out      *json.Encoder
 	results  chan result // closed when the second process has ended
 
-	mu     sync.Mutex // held while a command runs
-	number int        // of the latest request; guarded by mu
+	mu     sync.Mutex // locked while a command runs
+	number int        // number of the latest request; guarded by mu
 	write  sync.Mutex
 }
 
@@ -57,7 +57,7 @@ func Start(args []string, commands [][]string, env []string, dir string) (*Runne
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
-	if err := unix.SetNonblock(fds[0], true); err != nil { // so that Close ends a read
+	if err := unix.SetNonblock(fds[0], true); err != nil { // so that Close ends a blocked read
 		return nil, errors.Join(err, unix.Close(fds[0]), unix.Close(fds[1]))
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "hooks")
@@ -67,8 +67,8 @@ func Start(args []string, commands [][]string, env []string, dir string) (*Runne
 	r.process = exec.Command("/proc/self/exe", args...)
 	r.process.Args[0], r.process.Dir, r.process.Env, r.process.Stderr = os.Args[0], "/", env, os.Stderr
 	r.process.ExtraFiles = []*os.File{theirs}
-	// The second process does not receive the terminal's signals, because some commands run when
-	// the daemon stops.
+	// In a separate process group, the second process does not receive the terminal's signals. It
+	// must still run when the daemon stops, because some commands run then.
 	r.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := r.process.Start(); err != nil {
 		return nil, errors.Join(err, r.conn.Close())
@@ -107,7 +107,7 @@ func (r *Runner) Run(ctx context.Context, argv []string) (string, error) {
 	if err := r.send(request{Number: number, Command: at}); err != nil {
 		return "", err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = r.send(request{Number: number, Cancel: true}) }) // it may have ended
+	stop := context.AfterFunc(ctx, func() { _ = r.send(request{Number: number, Cancel: true}) }) // fails if it has ended
 	defer stop()
 	v, ok := <-r.results
 	if !ok {
@@ -177,7 +177,7 @@ func Serve(confine func(dir string) error) error {
 		if r.Command < 0 || r.Command >= len(s.Commands) {
 			return errors.New("there is no command " + strconv.Itoa(r.Command))
 		}
-		running.Wait() // the daemon sends one request after the other
+		running.Wait() // the daemon sends the next request only after the result
 		ctx, cancel := context.WithCancel(context.Background())
 		stop, number = cancel, r.Number
 		running.Go(func() {
@@ -187,7 +187,7 @@ func Serve(confine func(dir string) error) error {
 			if err != nil {
 				v.Error = err.Error()
 			}
-			_ = out.Encode(v) // or the daemon has ended
+			_ = out.Encode(v) // fails if the daemon has ended
 		})
 	}
 }

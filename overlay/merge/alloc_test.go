@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// train is packets of one flow that go through a Merger again and again.
+// train has packets of one flow that are passed through a Merger repeatedly.
 type train struct {
 	m      *Merger
 	frames []*frame.Frame
@@ -35,7 +35,7 @@ func newTrain(n int, s spec) *train {
 	return tr
 }
 
-// run merges the train once and makes its frames ready for the next time.
+// run merges the train once, and prepares its frames for the next run.
 func (tr *train) run() {
 	for _, f := range tr.frames {
 		tr.m.Add(f)
@@ -54,14 +54,14 @@ func TestMergingTakesNoMemory(t *testing.T) {
 		if n := testing.AllocsPerRun(20, tr.run); n != 0 {
 			t.Errorf("%+v: %v allocations for 44 packets", s, n)
 		}
-		if tr.out != 21 { // AllocsPerRun warms up once
+		if tr.out != 21 { // AllocsPerRun calls the function once more, to warm up
 			t.Errorf("%+v: %d frames in 21 rounds", s, tr.out)
 		}
 	}
 }
 
-// BenchmarkMerge joins what one train of the transport brings: 44 packets of MTU
-// size, or small ones up to the most that are joined.
+// BenchmarkMerge joins the packets of one train of the transport: 44 packets of MTU size, or as
+// many small packets as one super-frame may have.
 func BenchmarkMerge(b *testing.B) {
 	for _, c := range []struct {
 		n int

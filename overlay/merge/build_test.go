@@ -11,10 +11,10 @@ import (
 // spec describes a packet or super-frame; its checksum is partial.
 type spec struct {
 	v6, udp bool
-	port    uint16 // tells flows apart
+	port    uint16 // different for each flow
 	seq     uint32
 	ack     byte // low byte of the acknowledgement
-	flags   byte // TCP
+	flags   byte // TCP flags
 	tos     byte // traffic class, with ECN
 	n       int  // payload, bytes
 	size    int  // bytes of each segment; 0: one packet
@@ -27,8 +27,8 @@ const (
 	ack = 0x10
 )
 
-// put writes the packet into b, whose length must be that of length(). The byte `fill`
-// tells one payload from another.
+// put writes the packet into b, whose length must be that of length(). The payload consists of the
+// byte `fill`, so that payloads differ.
 func (s spec) put(b []byte, fill byte) {
 	clear(b)
 	header, proto := 20, byte(packet.ProtoTCP)
@@ -52,7 +52,7 @@ func (s spec) put(b []byte, fill byte) {
 	binary.BigEndian.PutUint16(l4[2:], 443)
 	if s.udp {
 		binary.BigEndian.PutUint16(l4[4:], uint16(len(l4)))
-		l4[6] = 1 // a checksum there is; Validate writes it
+		l4[6] = 1 // a checksum that is not zero; Validate computes the correct one
 	} else {
 		binary.BigEndian.PutUint32(l4[4:], s.seq)
 		l4[11], l4[12], l4[13], l4[15] = s.ack, 5<<4, s.flags, 99

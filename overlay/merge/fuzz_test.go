@@ -8,13 +8,13 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// FuzzMerger adds packets of three flows. Each packet continues its flow, except for one
-// byte that the fuzzer changes. A step is five bytes: flow and payload, facts, place, and
-// new value. Valid packets come out unchanged, in the order of their flow, and every
-// frame is given back.
+// FuzzMerger adds packets of three flows. Each packet continues its flow, except for one byte that
+// the fuzzer changes. A step is five bytes: the flow and payload, the facts, the position of the
+// changed byte, and its new value. Valid packets must be written unchanged, in the order of their
+// flow, and every frame must be released.
 func FuzzMerger(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, true)
-	f.Add([]byte{4, 0, 0, 0, 0, 4, 0, 0, 33, 0x18, 4, 0, 0, 0, 0}, true)                // a push
+	f.Add([]byte{4, 0, 0, 0, 0, 4, 0, 0, 33, 0x18, 4, 0, 0, 0, 0}, true)                // a packet with PSH
 	f.Add([]byte{1, 0, 0, 0, 0, 1, 0, 0, 6, 0x20, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0}, false) // a fragment
 	f.Add([]byte{8, 0, 0, 0, 0, 8, 3, 0, 0, 0, 8, 0, 0, 46, 0x80, 5, 1, 0, 0, 0}, true)
 	f.Fuzz(func(t *testing.T, steps []byte, udp bool) {
@@ -42,7 +42,7 @@ func FuzzMerger(f *testing.F) {
 			s.seq += uint32(s.n)
 			key, all, err := packets(bytes.Clone(in.Data), in.Facts)
 			if err != nil {
-				in.Release() // the daemon drops it before
+				in.Release() // the daemon drops such a frame earlier
 				continue
 			}
 			want[key] = append(want[key], all...)

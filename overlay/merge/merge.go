@@ -1,7 +1,7 @@
-// Package merge joins packets of one flow into super-frames for the TUN device. For a
-// super-frame, the kernel needs one write and one pass through its stack, instead of many.
-// Network drivers join packets likewise, by generic receive offload (GRO). No packet waits for
-// later ones, because a super-frame joins only packets of one round of the driver.
+// Package merge joins packets of one flow into super-frames for the TUN device. For a super-frame,
+// the kernel needs one write and one pass through its stack, instead of many. Network drivers join
+// packets in the same way (generic receive offload, GRO). No packet waits for later ones, because a
+// super-frame joins only packets that the driver delivers in one round.
 package merge
 
 import (
@@ -26,8 +26,8 @@ type Config struct {
 	// Tunnels means that the device accepts super-frames inside UDP tunnels. If UDP is not set, UDP
 	// datagrams inside the tunnels are not joined.
 	Tunnels bool
-	Alloc   func(n int) *frame.Frame    // gives a frame with one reference and n bytes of Data
-	Write   func(*frame.Frame, Outcome) // takes a frame over
+	Alloc   func(n int) *frame.Frame    // returns a frame with one reference and n bytes of Data
+	Write   func(*frame.Frame, Outcome) // takes ownership of a frame
 }
 
 // Outcome is the way in which a written frame was made, for counters.
@@ -36,7 +36,7 @@ type Outcome uint8
 // These constants are the outcomes of a written frame.
 const (
 	AsCame Outcome = iota
-	Joined         // made of several packets here, with headers made here
+	Joined         // the Merger joined several packets, and wrote the headers
 )
 
 // Merger joins the frames of each flow into super-frames. A Merger is not safe for concurrent
@@ -54,7 +54,7 @@ type run struct {
 	parts [maxParts]*frame.Frame
 	n     int
 	bytes int  // payload
-	size  int  // payload of each part but the last
+	size  int  // payload bytes of each part but the last
 	last  bool // the newest part ends the run
 }
 
@@ -70,7 +70,7 @@ func New(cfg Config) *Merger {
 func (m *Merger) Add(f *frame.Frame) {
 	in := &m.info
 	if m.cfg.Off || packet.Parse(f.Data, &in.Info) != packet.OK {
-		m.cfg.Write(f, AsCame) // nonsense is counted there
+		m.cfg.Write(f, AsCame) // Write counts invalid frames
 		return
 	}
 	i := m.find(in)

@@ -11,12 +11,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// bench is a Merger with all that goes in and comes out of it.
+// bench is a Merger, together with all frames that were added to it and written by it.
 type bench struct {
 	m       *Merger
 	err     error
 	out     []written
-	frames  int // that exist
+	frames  int // number of frames that are not released
 	pending map[*frame.Frame]bool
 }
 
@@ -32,7 +32,7 @@ func newBench(udp bool) *bench {
 	return b
 }
 
-// alloc gives a frame of n bytes that is counted until it is released.
+// alloc returns a frame of n bytes that is counted until it is released.
 func (b *bench) alloc(n int) *frame.Frame {
 	f := frame.New(bytes.Repeat([]byte{0xa5}, n), func(f *frame.Frame) { delete(b.pending, f) })
 	b.pending[f] = true
@@ -56,8 +56,8 @@ func (b *bench) add(s spec, fill byte) {
 	b.m.Add(f)
 }
 
-// packets cuts a frame as the kernel does. The identification of IPv4 is left out,
-// which does not count where fragments are forbidden.
+// packets cuts a frame into packets as the kernel does. It clears the identification field of IPv4,
+// which has no meaning if fragmentation is forbidden.
 func packets(data []byte, facts frame.Facts) (key uint32, all []string, err error) {
 	var in packet.Info
 	data = bytes.Clone(data)
@@ -84,14 +84,14 @@ func packets(data []byte, facts frame.Facts) (key uint32, all []string, err erro
 	}
 }
 
-// flow is one sender of packets in the twin test.
+// flow is one sender of packets in TestMergeMatchesTwin.
 type flow struct {
 	next spec
 	step int // payload of full packets
 }
 
-// draw gives the next packet: mostly the one that continues the flow, now and then
-// one that differs in one thing.
+// draw returns the next packet of the flow. Most packets continue the flow; some differ from such a
+// packet in one property.
 func (f *flow) draw(t *rapid.T) spec {
 	s := f.next
 	s.n = f.step
@@ -120,8 +120,8 @@ func (f *flow) draw(t *rapid.T) spec {
 	return s
 }
 
-// The packets of each flow come out as they went in, in order, none changed, lost
-// or twice, within the bounds.
+// The packets of each flow are written in order. No packet is changed, lost or duplicated, and
+// super-frames stay within the limits.
 func TestMergeMatchesTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		udp := rapid.Bool().Draw(t, "device takes UDP")
@@ -136,7 +136,7 @@ func TestMergeMatchesTwin(t *testing.T) {
 		want := map[uint32][]string{}
 		added := 0
 		for range rapid.IntRange(1, 150).Draw(t, "packets") {
-			// A few in a row of one flow, as trains bring them.
+			// Several consecutive packets belong to one flow, as in a train.
 			fl := &flows[rapid.IntRange(0, len(flows)-1).Draw(t, "flow")]
 			for range rapid.SampledFrom([]int{1, 1, 2, 5, 70}).Draw(t, "row") {
 				s := fl.draw(t)
@@ -201,7 +201,7 @@ func (b *bench) compare(t rapid.TB, want map[uint32][]string, udp bool) {
 	}
 }
 
-// lengths are the packets in each written frame.
+// lengths returns the number of packets in each written frame.
 func (b *bench) lengths(t *testing.T) (v []int) {
 	t.Helper()
 	for _, w := range b.out {
@@ -220,7 +220,7 @@ func (b *bench) lengths(t *testing.T) (v []int) {
 	return v
 }
 
-// Which packets are joined, and where runs end.
+// TestRuns checks which packets are joined, and which packets end a run.
 func TestRuns(t *testing.T) {
 	// many returns n packets like s, each continuing the one before.
 	many := func(n int, s spec) (all []spec) {
@@ -272,7 +272,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// A device without UDP super-frames gets every datagram by itself, at once.
+// A device without UDP super-frames gets every datagram separately and immediately.
 func TestUDPAloneWithoutOffload(t *testing.T) {
 	b := newBench(false)
 	for i := range 3 {
@@ -286,7 +286,7 @@ func TestUDPAloneWithoutOffload(t *testing.T) {
 	}
 }
 
-// Order within the flow is restored, or not, for all parts of a frame.
+// Packets whose order must be restored are not joined with packets whose order need not be.
 func TestOrderedAndUnorderedApart(t *testing.T) {
 	b := newBench(true)
 	for i := range 4 {

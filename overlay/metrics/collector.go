@@ -17,14 +17,14 @@ type Source struct {
 	// Reasons are the names of all drop counters. A counter without drops is exported as zero, so
 	// Prometheus detects its first increase.
 	Reasons []string
-	// QueueBytes and OrderBytes bound the memory of one peer's queue and reordering
-	// buffer.
+	// QueueBytes and OrderBytes are the limits of the memory of one peer's queue and of its
+	// reordering buffer.
 	QueueBytes, OrderBytes uint64
 	PerPath                bool // series for each path
 }
 
-// maxPaths bounds the number of paths with series of their own. With nine series for each path,
-// a scrape then has some 10 MB.
+// maxPaths bounds the number of paths with series of their own. With nine series for each path, a
+// scrape of that many paths has some 10 MB.
 const maxPaths = 4096
 
 // Collector implements prometheus.Collector.

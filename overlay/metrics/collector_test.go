@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// sample returns a status with two peers. One peer never answered.
+// sample returns a status with two peers, of which one has never answered.
 func sample() control.Status {
 	return control.Status{
 		Interface: "lab", PublicKey: "own=", MTU: 1500, Cipher: "auto", UptimeS: 60, Version: "v1",
@@ -46,7 +46,7 @@ func source(st *control.Status) Source {
 	}
 }
 
-// want compares the series of the named metrics, by their names without prefix.
+// want compares the series of the named metrics. The names are given without their prefix.
 func want(t *testing.T, c prometheus.Collector, series string, names ...string) {
 	t.Helper()
 	var text strings.Builder
@@ -82,7 +82,7 @@ srdtun_order_held_seconds_total{friendly_name="b",interface="lab",public_key="b=
 `, "sent_bytes_total", "latest_handshake_seconds", "session", "waited_seconds_total", "rtt_seconds", "rtt_worst_seconds", "order_held_seconds_total")
 }
 
-// A thousand peers that never talked cost less than peers that talk.
+// Peers that never sent data have fewer series than peers that did.
 func TestIdlePeersHaveFewSeries(t *testing.T) {
 	st := sample()
 	st.Peers = nil
@@ -98,11 +98,11 @@ func TestIdlePeersHaveFewSeries(t *testing.T) {
 // hubPeers is the size of the hub in docs/monitoring.md.
 const hubPeers = 1000
 
-// scrapeMost bounds the bytes of a scrape of this hub when all its peers talk, as
-// docs/monitoring.md promises.
+// scrapeMost is the largest size, in bytes, of a scrape of this hub if all its peers send data.
+// docs/monitoring.md promises this size.
 const scrapeMost = 6 << 20
 
-// hub is a status with many peers that all talk, on as many paths as by default.
+// hub returns a status with many peers that all send data, each on the default number of paths.
 func hub() control.Status {
 	st := sample()
 	busy := st.Peers[0]
@@ -127,14 +127,15 @@ func TestScrapeOfAHubIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkScrapeOfAHub measures the daemon's cost of a scrape, without the status.
+// BenchmarkScrapeOfAHub measures the daemon's cost of a scrape, without the cost of collecting the
+// status.
 func BenchmarkScrapeOfAHub(b *testing.B) {
 	st := hub()
 	h, err := NewHandler(source(&st))
 	must(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
-		h.at = time.Time{} // else the handler would return the cached page
+		h.at = time.Time{} // otherwise the handler would return the cached page
 		b.SetBytes(int64(h.take(nil).text.Len()))
 	}
 }
@@ -150,7 +151,7 @@ srdtun_paths{friendly_name="b",interface="lab",public_key="b=",state="suspect"} 
 `, "paths")
 }
 
-// A reason that has not counted yet is zero, so that its first increase is seen.
+// A reason without drops is exported as zero, so that Prometheus sees its first increase.
 func TestDropsOfAllReasons(t *testing.T) {
 	st := sample()
 	want(t, New(source(&st)), `
@@ -171,7 +172,8 @@ srdtun_ena_srd_resource_utilization{interface="lab"} 25
 `, "ena_srd_eligible_tx_pkts_total", "ena_srd_tx_pkts_total", "ena_srd_rx_pkts_total", "ena_srd_resource_utilization")
 }
 
-// A sum over peers does not fall when one is removed, or comes back and begins again.
+// A sum over all peers does not fall when a peer is removed, or is added again with counters at
+// zero.
 func TestSumsNeverFall(t *testing.T) {
 	st := sample()
 	c := New(source(&st))
@@ -245,7 +247,7 @@ func TestPathSeriesAreBounded(t *testing.T) {
 	}
 }
 
-// The names follow Prometheus' own rules.
+// The names follow the rules of Prometheus.
 func TestNamesAreSound(t *testing.T) {
 	st := sample()
 	src := source(&st)
@@ -257,7 +259,7 @@ func TestNamesAreSound(t *testing.T) {
 	}
 }
 
-// Every metric that is defined is collected, and no other.
+// Every defined metric is collected, and no other.
 func TestEveryMetricIsCollected(t *testing.T) {
 	st := sample()
 	src := source(&st)

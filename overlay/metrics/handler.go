@@ -15,9 +15,9 @@ import (
 // cacheFor bounds the cost of scrapes: all scrapes within a second get the same page.
 const cacheFor = time.Second
 
-// pagesMost bounds the number of pages in memory: the current one, and those that clients are
-// still reading. For a thousand peers a page has some MB, and slow readers would keep one page
-// for each second in memory.
+// pagesMost bounds the number of pages in memory: the current one, and those that clients are still
+// reading. For a thousand peers a page has some MB. Without the limit, slow readers could keep one
+// page in memory for each second.
 const pagesMost = 4
 
 // Path is the URL path that Prometheus scrapes by default.
@@ -63,7 +63,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()[k] = v
 	}
 	w.WriteHeader(p.status)
-	_, _ = w.Write(p.text.Bytes()) // at an error the client has gone
+	_, _ = w.Write(p.text.Bytes()) // an error means that the client has disconnected
 }
 
 // take returns a page younger than cacheFor, and adds the response `out` to the page's readers.
@@ -97,7 +97,7 @@ func (h *Handler) leave(p *page, out *http.ResponseController) {
 func (h *Handler) make() *page {
 	room := 0
 	if h.page != nil {
-		room = h.page.text.Len() * 9 / 8 // as much as last time, with room for new series
+		room = h.page.text.Len() * 9 / 8 // the size of the previous page, plus room for new series
 	}
 	p := &page{
 		header: http.Header{}, status: http.StatusOK, text: bytes.NewBuffer(make([]byte, 0, room)),
@@ -105,7 +105,7 @@ func (h *Handler) make() *page {
 	}
 	ask, err := http.NewRequest(http.MethodGet, Path, nil)
 	if err != nil {
-		panic(err) // all of it is constant
+		panic(err) // cannot happen: the arguments are constant
 	}
 	h.scrape.ServeHTTP(p, ask)
 	return p

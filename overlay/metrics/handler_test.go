@@ -18,7 +18,7 @@ func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// Many scrapes in a second read the status once.
+// However many scrapes come in a second, the status is read only once.
 func TestScrapesAreCached(t *testing.T) {
 	st, reads := sample(), 0
 	src := source(&st)
@@ -59,7 +59,7 @@ func TestScrapeIsText(t *testing.T) {
 	}
 }
 
-// slow is a client that reads nothing until its answer is given up.
+// slow is a client that reads nothing until the handler aborts the response.
 type slow struct {
 	header http.Header
 	asked  chan struct{}
@@ -79,7 +79,8 @@ func (s *slow) SetWriteDeadline(time.Time) error {
 	return nil
 }
 
-// A client that does not read keeps its page alive, so the number of pages is bounded.
+// Each client that does not read keeps its page in memory, so the handler must bound the number of
+// pages.
 func TestSlowScrapesKeepFewPages(t *testing.T) {
 	st := sample()
 	h, err := NewHandler(source(&st))
@@ -100,7 +101,7 @@ func TestSlowScrapesKeepFewPages(t *testing.T) {
 		}
 		h.mu.Unlock()
 	}
-	<-all[0].gone // the oldest were given up
+	<-all[0].gone // the handler aborted the responses of the oldest page
 	if w := get(t, h, Path); w.Code != http.StatusOK || w.Body.Len() == 0 {
 		t.Errorf("another one gets %d and %d bytes", w.Code, w.Body.Len())
 	}

@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "write the table of docs/monitoring.md a
 
 const manual = "../../docs/monitoring.md"
 
-// The manual describes every metric as the table does.
+// docs/monitoring.md has the same description of every metric as the table in the code.
 func TestManualHasEveryMetric(t *testing.T) {
 	text, err := os.ReadFile(manual)
 	must(t, err)
@@ -28,7 +28,7 @@ func TestManualHasEveryMetric(t *testing.T) {
 	}
 }
 
-// manualTable has the metrics of the interface, of each peer and of each path.
+// manualTable returns the manual's tables of the metrics of the interface, of a peer and of a path.
 func manualTable() string {
 	var b strings.Builder
 	b.WriteString("\nA metric whose name ends in `_total` is a counter, and any other metric is a gauge. The metrics `go_…` and `process_…` of Prometheus's Go client are there too.\n")
@@ -56,7 +56,7 @@ func manualTable() string {
 	return b.String()
 }
 
-// The manual tells counters by their names.
+// The manual says that the names of counters end in "_total".
 func TestCountersEndInTotal(t *testing.T) {
 	for _, m := range table {
 		if (m.kind == counter) != strings.HasSuffix(m.name, "_total") {
@@ -65,7 +65,7 @@ func TestCountersEndInTotal(t *testing.T) {
 	}
 }
 
-// Rules, recipes and the dashboard name only exported metrics.
+// The alert rules, the recipes and the dashboard use only exported metrics.
 func TestNamesInUseExist(t *testing.T) {
 	known := map[string]bool{}
 	for _, m := range table {

@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// micro is a microsecond in seconds, the unit of Prometheus.
+// micro is a microsecond in seconds, because Prometheus measures times in seconds.
 const micro = 1e-6
 
 // collectPeer emits the series of a peer. A peer that never sent data has only a few series,
@@ -80,7 +80,7 @@ func collectRoundTrips(e emitter, v []control.Path) {
 		if p.State != control.PathActive {
 			continue
 		}
-		w := float64(p.Weight) + 1 // all weights may be zero, as before the first packet
+		w := float64(p.Weight) + 1 // all weights may be zero, for instance before the first packet
 		weight += w
 		sum += w * float64(p.SRTTUs)
 		queue += w * float64(p.QueueUs)

@@ -8,11 +8,11 @@ import (
 )
 
 // sums has the sum of each counter over all peers. The sum must not fall when a peer is removed,
-// because Prometheus would count everything again, as after a restart. So sums keeps the
-// last counters of each removed peer.
+// because Prometheus would take the fall for a restart, and count the whole sum again. So sums
+// keeps the last counters of each removed peer.
 type sums struct {
-	gone  map[string]uint64            // of removed peers
-	peers map[string]map[string]uint64 // by public key
+	gone  map[string]uint64            // sums of the counters of removed peers
+	peers map[string]map[string]uint64 // counters of present peers, by public key
 }
 
 func newSums() sums {
@@ -55,8 +55,8 @@ func (s *sums) total(name string) uint64 {
 	return n
 }
 
-// reasons returns the sorted names of all known drop counters, and of all others in the status
-// st.
+// reasons returns the sorted names of all known drop counters, and of any other drop counters in
+// the status st.
 func (c *Collector) reasons(st *control.Status) []string {
 	all := map[string]bool{}
 	for _, r := range c.src.Reasons {

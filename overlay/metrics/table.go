@@ -18,8 +18,8 @@ const (
 )
 
 // Each series has the labels of its interface, peer or path. A peer has the same labels as in
-// WireGuard's exporters, without allowed_ips. A peer may have 65,536 allowed IPs, and each
-// series would repeat them.
+// WireGuard's exporters, except for allowed_ips. A peer may have 65,536 allowed IPs, and each
+// series would repeat all of them.
 var (
 	ofInterface = []string{"interface"}
 	ofReason    = []string{"interface", "reason"}
@@ -36,7 +36,7 @@ func define(name string, kind prometheus.ValueType, labels []string, help string
 	return m
 }
 
-// The following metrics are of the interface.
+// The following metrics describe the interface.
 var (
 	info           = define("info", gauge, []string{"interface", "version", "public_key", "cipher"}, "1; the program's version and key.")
 	uptime         = define("uptime_seconds", gauge, ofInterface, "Time since the start of the daemon.")
@@ -59,9 +59,9 @@ var (
 	enaUse      = define("ena_srd_resource_utilization", gauge, ofInterface, "Use of the fullest queue or reordering buffer of a peer, in percent of its bound.")
 )
 
-// The following metrics are of a peer. The first three metrics of a peer have the same names as
-// in WireGuard's exporters, with another prefix. WireGuard's exporter may run on the same host,
-// and a sum must not mix both.
+// The following metrics describe a peer. The first three have the same names as in WireGuard's
+// exporters, except for the prefix. The prefix differs because such an exporter may run on the same
+// host, and a sum must not mix the metrics of both.
 var (
 	sentBytes     = define("sent_bytes_total", counter, ofPeer, "UDP payload sent to the peer.")
 	receivedBytes = define("received_bytes_total", counter, ofPeer, "UDP payload received from the peer.")
@@ -100,7 +100,7 @@ var (
 	peerDrops   = define("peer_drops_total", counter, append(ofPeer[:3:3], "reason"), "Drops of one peer, by reason.")
 )
 
-// The following metrics are of a path, and are exported only if configured.
+// The following metrics describe a path. They are exported only if the configuration asks for it.
 var (
 	pathActive      = define("path_active", gauge, ofPath, "1 if the path takes data, else 0.")
 	pathRTT         = define("path_rtt_seconds", gauge, ofPath, "Smoothed round-trip time.")

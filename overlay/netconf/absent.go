@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A host may lack IPv6, or may have disabled it on all interfaces or on new ones. On a host
-// without IPv6, the IPv6 steps are left out and the other steps are made. When IPv6 becomes
-// available, Restore makes the steps that were left out.
+// A host may lack IPv6, or may have disabled it on all interfaces or on new ones. On such a host,
+// Apply leaves out the steps for IPv6 and makes the other steps. When IPv6 becomes available,
+// Restore makes the steps that were left out.
 
 const mostNamed = 4
 
@@ -59,7 +59,8 @@ func (s *State) leftOut(v step, err error) bool {
 	return true
 }
 
-// permitted adds the name of the missing capability to a netlink error.
+// permitted adds the required capability to the text of a netlink error, if the capability is
+// missing.
 func permitted(err error) error {
 	if errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
@@ -117,7 +118,7 @@ func (s *State) Absent() bool {
 	return len(s.absent) > 0
 }
 
-// forget deletes the record of an absent step that is undone or was made later.
+// forget deletes the record that a step is absent, when the step is undone or was made later.
 func (s *State) forget(v step) {
 	delete(s.absent, v)
 	delete(s.warned, v)

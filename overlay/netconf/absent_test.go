@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A kernel without IPv6 gives other errors than one where it is disabled. Both leave out the
-// steps of IPv6 and no others. A missing capability leaves out nothing.
+// A kernel without IPv6 returns other errors than one on which IPv6 is disabled. With both, only
+// the steps for IPv6 are left out. If a capability is missing, no step is left out.
 func TestFamilyThatIsAbsent(t *testing.T) {
 	six := addressStep{prefix: netip.MustParsePrefix("fd00::1/64")}
 	four := addressStep{prefix: netip.MustParsePrefix("10.9.0.1/24")}

@@ -9,8 +9,8 @@ import (
 )
 
 // Adopt returns the state of an interface that an earlier process configured by the same plan.
-// Revert can then undo the changes of the earlier process. The parameter fwMark is State.FwMark
-// of the earlier process.
+// Revert can then undo the changes of the earlier process. The parameter fwMark is the value of
+// State.FwMark in the earlier process.
 func Adopt(p Plan, fwMark uint32) (*State, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -34,9 +34,8 @@ func Adopt(p Plan, fwMark uint32) (*State, error) {
 	return s, nil
 }
 
-// adopted lists the steps that the earlier process has made. The function adopted() computes
-// the steps on the interface from the plan. The function adopted() reads routes and rules with
-// a chosen table or priority from the state file.
+// adopted lists the steps that the earlier process has made. It computes the steps on the interface
+// from the plan. Routes and rules with a chosen table or priority come from the state file.
 func adopted(p Plan, link netlink.Link, l left) (steps []step) {
 	for _, a := range p.Addresses {
 		steps = append(steps, addressStep{link: link, prefix: a})

@@ -6,7 +6,7 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// A process passes its interface on; the next one takes everything away in the end.
+// A process passes its interface on to the next process, which removes all settings at its end.
 func TestAdopt(t *testing.T) {
 	host(t)
 	before := snapshot(t)

@@ -21,15 +21,15 @@ type State struct {
 	// not change.
 	Warnings []string
 
-	index  int // the interface's number
+	index  int // the interface's index
 	file   string
 	link   netlink.Link
-	nl     *netlink.Handle // its socket is open until Revert
-	policy *policy         // of the default routes; nil before the first one
-	mu     sync.Mutex      // guards done and its steps: Restore puts nothing back while Revert removes it
+	nl     *netlink.Handle // its netlink socket is open until Revert
+	policy *policy         // table and mark of the default routes; nil before the first one
+	mu     sync.Mutex      // guards done and its steps, so that Restore and Revert exclude each other
 	done   []step
 
-	absent, warned map[step]bool // of done: absent because IPv6 is off, and warned about
+	absent, warned map[step]bool // steps in done: absent because IPv6 is off, named by a warning
 }
 
 // Index returns the index of the interface. Renaming the interface does not change its index.
@@ -94,8 +94,8 @@ func (s *State) apply(p Plan, link netlink.Link) error {
 	return nil
 }
 
-// plan lists the steps of a plan in order: routes follow the step that brings the interface up,
-// and a rule follows its route.
+// plan returns the steps of a plan in order. Routes come after the step that brings the interface
+// up, and a rule is added after its route.
 func (s *State) plan(p Plan, link netlink.Link) ([]step, error) {
 	attrs := link.Attrs()
 	steps := []step{quietStep{link: link}, redirectStep{link}}
@@ -157,8 +157,8 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 	return steps, nil
 }
 
-// overtakes returns the warning that this tunnel's default route has precedence over another
-// tunnel's.
+// overtakes returns the warning that this tunnel's default route has precedence over that of
+// another tunnel.
 func overtakes(former, link string) string {
 	return link + " takes the default route from " + former + ": packets without a narrower route go through " + link + " until it is taken down"
 }

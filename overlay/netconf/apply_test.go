@@ -23,7 +23,7 @@ func TestApplyAndRevert(t *testing.T) {
 	if s.FwMark != 0 {
 		t.Errorf("mark %#x without a default route, want none", s.FwMark)
 	}
-	wantNoFile(t, s.file) // all of this vanishes with the interface
+	wantNoFile(t, s.file) // no state file, because all of these settings vanish with the interface
 	wantChange(t, before, []string{
 		"link srd0 mtu 9000 up true",
 		"addr 10.9.0.1/24 on srd0", "addr 10.8.0.1/32 on srd0", "addr fd00:9::1/64 on srd0",
@@ -48,8 +48,8 @@ func TestApplyAndRevert(t *testing.T) {
 	must(t, s.Revert())
 }
 
-// A process without free descriptors still removes its settings. Otherwise they would
-// lead packets into an interface without a daemon.
+// A process without free descriptors can still remove its settings. Otherwise they would route
+// packets into an interface that no daemon reads.
 func TestRevertWithoutDescriptors(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")
@@ -93,7 +93,7 @@ func TestDefaultRouteByPolicy(t *testing.T) {
 		"rule 32764 family 10 table 254 mark 0x0 invert false suppress 0",
 		"rule 32765 family 10 table 51564 mark 0xca6c invert true suppress -1",
 	}, []string{"link srd0 mtu 1500 up false"})
-	// The test checks where packets go.
+	// The test checks through which interface packets are routed.
 	for _, tt := range []struct {
 		to   string
 		mark uint32
@@ -112,7 +112,7 @@ func TestDefaultRouteByPolicy(t *testing.T) {
 			t.Errorf("%s with mark %#x goes to %s, want %s", tt.to, tt.mark, got, tt.want)
 		}
 	}
-	// The interface may be gone before its settings are.
+	// The interface may be removed before its settings.
 	must(t, netlink.LinkDel(link))
 	must(t, s.Revert())
 	wantNoFile(t, s.file)
@@ -128,7 +128,7 @@ func TestSecondTunnelWithDefaultRoute(t *testing.T) {
 		addLink(t, name)
 		plan := Plan{Link: name, StateFile: stateFile(t, name), Routes: prefixes("0.0.0.0/0")}
 		if i == 2 {
-			plan.FwMark = 51 // a reserved table's number: the mark stays, the table differs
+			plan.FwMark = 51 // the number of a reserved table: the mark is used, but another table is chosen
 		}
 		s, err := Apply(plan)
 		must(t, err)
@@ -137,7 +137,7 @@ func TestSecondTunnelWithDefaultRoute(t *testing.T) {
 	if want := []uint32{51820, 51820, 51}; !slices.Equal(marks, want) {
 		t.Errorf("marks %v, want %v", marks, want)
 	}
-	// They end in the order of their start, not in reverse order.
+	// The tunnels end in the order in which they were started, not in reverse order.
 	for i, s := range states {
 		must(t, s.Revert())
 		link, err := netlink.LinkByName(fmt.Sprintf("srd%d", i))
@@ -218,7 +218,7 @@ func TestClashesLeaveNothing(t *testing.T) {
 		wantChange(t, before, nil, nil)
 		wantNoFile(t, base.StateFile)
 	}
-	// A shared host address, as on unnumbered links, is no clash.
+	// A host address that two interfaces share, as on unnumbered links, is not a conflict.
 	base.Addresses = prefixes("192.0.2.2/32")
 	s, err := Apply(base)
 	must(t, err)
@@ -248,9 +248,9 @@ func TestStrictWarnings(t *testing.T) {
 	}
 }
 
-// TestRoutesCoverAll compares the choice of routes with its purpose. A connected route,
-// a route or a default route reaches every address of an allowed prefix. No route is
-// made twice or without need.
+// TestRoutesCoverAll checks the routes that a plan chooses. A connected route, a plain route or a
+// default route must cover every address of an allowed prefix. No route may be duplicate or
+// superfluous.
 func TestRoutesCoverAll(t *testing.T) {
 	prefix := rapid.Custom(func(t *rapid.T) netip.Prefix {
 		a := netip.AddrFrom4([4]byte{10, byte(rapid.IntRange(0, 1).Draw(t, "b")), byte(rapid.IntRange(0, 3).Draw(t, "c")), byte(rapid.IntRange(0, 3).Draw(t, "d"))})

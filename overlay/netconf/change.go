@@ -71,7 +71,7 @@ func without(a, b []step) (v []step) {
 	return v
 }
 
-// keep writes those settings to the state file that could outlive the process.
+// keep writes the settings that could outlive the process to the state file.
 func (s *State) keep(steps []step) error {
 	if left := leftovers(steps); !left.empty() {
 		return left.write(s.file)
@@ -84,7 +84,7 @@ func (s *State) extend(steps []step) error {
 	for i, v := range steps {
 		err := s.try(v)
 		if r, ok := v.(routeStep); ok && errors.Is(err, unix.EEXIST) && r.owner(s.nl) == s.link.Attrs().Name {
-			err = nil // the kernel's own route, of an address that will be removed
+			err = nil // the kernel made this route for an address that will be removed
 		}
 		if err != nil {
 			for _, done := range slices.Backward(steps[:i]) {

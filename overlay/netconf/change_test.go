@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// changed applies one plan and then another, and returns the state, and the snapshot of
-// the host before all.
+// changed applies one plan and then changes it to another. It returns the state, and a snapshot of
+// the host before both.
 func changed(t *testing.T, first, second Plan) (*State, []string) {
 	t.Helper()
 	host(t)
@@ -30,8 +30,8 @@ func changed(t *testing.T, first, second Plan) (*State, []string) {
 func TestChangeRoutesAndAddresses(t *testing.T) {
 	s, before := changed(t,
 		Plan{Addresses: prefixes("10.9.0.1/24", "fd00:9::1/64"), Routes: prefixes("10.9.0.0/24", "10.7.0.0/16", "10.6.0.0/16")},
-		// The same subnet with another address: for the kernel, the new address is
-		// secondary to the first. And a route that the kernel no longer makes itself.
+		// The second plan has another address of the same subnet, which the kernel makes secondary
+		// to the first. It also has a route that the kernel no longer makes by itself.
 		Plan{Addresses: prefixes("10.9.0.2/24", "10.8.0.1/32"), Routes: prefixes("10.7.0.0/16", "10.5.0.0/16", "fd00:9::/64")})
 	wantChange(t, before, []string{
 		"link srd0 mtu 1500 up true",
@@ -45,7 +45,7 @@ func TestChangeRoutesAndAddresses(t *testing.T) {
 	wantChange(t, before, nil, nil)
 }
 
-// A default route comes and goes, with its mark and its rules.
+// A default route is added and removed, with its mark and its rules.
 func TestChangeDefaultRoute(t *testing.T) {
 	s, before := changed(t, Plan{Addresses: prefixes("10.9.0.1/24")}, Plan{Addresses: prefixes("10.9.0.1/24")})
 	up := snapshot(t)
@@ -65,7 +65,7 @@ func TestChangeDefaultRoute(t *testing.T) {
 		"rule 32765 family 2 table 51564 mark 0xca6c invert true suppress -1",
 	}
 	wantChange(t, up, policy, nil)
-	// Common settings and the mark are not touched.
+	// Settings in both plans, and the mark, are not touched.
 	plan.Routes = prefixes("0.0.0.0/0", "10.7.0.0/16")
 	must(t, s.Change(plan, func(uint32) error { t.Error("marked again"); return nil }))
 	wantChange(t, up, append(policy, "route 10.7.0.0/16 via <nil> on srd0 table 254"), nil)
@@ -76,7 +76,7 @@ func TestChangeDefaultRoute(t *testing.T) {
 	wantChange(t, before, nil, nil)
 }
 
-// A failed addition leaves everything as it was.
+// If adding a setting fails, all settings remain unchanged.
 func TestChangeAllOrNothing(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")
@@ -96,7 +96,8 @@ func TestChangeAllOrNothing(t *testing.T) {
 	}
 }
 
-// From any plan to any other, the host is as if it had been applied at once.
+// After a change from any plan to any other, the host is as if the second plan alone had been
+// applied.
 func TestChangeTwin(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")

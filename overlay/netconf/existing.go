@@ -19,7 +19,7 @@ func (p Plan) Existing() (all []*RouteError) {
 	if len(plain) == 0 {
 		return nil
 	}
-	has := map[netip.Prefix]int{} // interface numbers
+	has := map[netip.Prefix]int{} // interface indexes
 	for _, f := range families {
 		routes, _ := dump(func() ([]netlink.Route, error) {
 			return netlink.RouteListFiltered(f, &netlink.Route{Table: int(table)}, netlink.RT_FILTER_TABLE)

@@ -6,8 +6,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// A plan knows before it is carried out which routes the kernel would refuse: those that another
-// interface has, in the same table.
+// Before a plan is applied, Existing returns the routes that the kernel would refuse, because
+// another interface has them in the same table.
 func TestExistingRoutesAreKnownBefore(t *testing.T) {
 	host(t)
 	other := tun(t, "other0")

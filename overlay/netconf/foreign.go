@@ -6,10 +6,10 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Tunnel returns the name of the interface with the given index if a VPN owns it, and ""
-// otherwise. A VPN encapsulates packets and sends them through another interface. Tunnels that
-// are no VPN (DS-Lite, 6in4) and TAP devices (containers) count as uplinks, because they may be
-// a host's only ones.
+// Tunnel returns the name of the interface with the given index if a VPN owns it, and "" otherwise.
+// A VPN encapsulates packets and sends them through another interface. Tunnels that are not VPNs
+// (DS-Lite, 6in4) and TAP devices (containers) count as uplinks, because they may be a host's only
+// uplinks.
 func Tunnel(index int) string {
 	link, err := netlink.LinkByIndex(index)
 	if err != nil {
@@ -30,9 +30,9 @@ func Tunnel(index int) string {
 // (linux/if_arp.h).
 const encapNone = "none"
 
-// nowhere has one address of each family that only default routes match. The IPv4 address is
-// reserved for future use (RFC 1112 section 4), and the IPv6 address is of the former 6bone (RFC
-// 3701).
+// nowhere has one address of each family. Only default routes match these addresses. The IPv4
+// address is reserved for future use (RFC 1112 section 4), and the IPv6 address is of the former
+// 6bone (RFC 3701).
 var nowhere = [...]netip.Addr{netip.MustParseAddr("240.0.0.1"), netip.MustParseAddr("3ffe::1")}
 
 // heir returns the VPN interface that carries default traffic without a mark, or 0 if there is
@@ -52,9 +52,9 @@ func heir(v6 bool) (index int, name string) {
 	return v[0].LinkIndex, name
 }
 
-// halves reports whether default traffic follows routes of the main table that are narrower than
-// a default route, such as 0.0.0.0/1 and 128.0.0.0/1. Routes narrower than a default route have
-// precedence over this tunnel's, whose rules skip only routes of length 0 in the main table.
+// halves reports whether default traffic follows routes of the main table that are narrower than a
+// default route, such as 0.0.0.0/1 and 128.0.0.0/1. Such routes have precedence over this tunnel's
+// default route, because this tunnel's rules skip only routes of prefix length 0 in the main table.
 func halves(v6 bool) bool {
 	to := nowhere[0]
 	if v6 {
@@ -68,9 +68,9 @@ func halves(v6 bool) bool {
 	return bits > 0
 }
 
-// Overtaken returns the tunnel that carries the traffic for this tunnel's default routes
-// instead, or "" if there is none. If no other tunnel carries the traffic, another program
-// removed the policy rules, and Restore adds them again.
+// Overtaken returns the name of another tunnel that now carries the traffic of this tunnel's
+// default routes, or "" if there is none. In the latter case, missing policy rules were removed by
+// another program, and Restore adds them again.
 func (s *State) Overtaken() string {
 	for _, v6 := range s.defaults() {
 		if index, name := heir(v6); index != 0 && index != s.index {
@@ -80,7 +80,7 @@ func (s *State) Overtaken() string {
 	return ""
 }
 
-// defaults returns the address families in which policy rules lead to this tunnel's default
+// defaults returns the address families in which this tunnel has policy rules for its default
 // route.
 func (s *State) defaults() (v6 []bool) {
 	s.mu.Lock()

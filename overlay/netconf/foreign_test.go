@@ -9,7 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// tun makes a TUN device, as all of these tunnels have.
+// tun creates a TUN device, which represents another tunnel.
 func tun(t *testing.T, name string) netlink.Link {
 	t.Helper()
 	must(t, netlink.LinkAdd(&netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: name}, Mode: netlink.TUNTAP_MODE_TUN}))
@@ -19,8 +19,8 @@ func tun(t *testing.T, name string) netlink.Link {
 	return link
 }
 
-// Two tunnels have default routes. Neither takes the other's outer packets. The later one
-// gets the default traffic, and both know it.
+// Two tunnels have default routes. Neither carries the other's outer packets. The later one gets
+// the default traffic, and both detect this.
 func TestTwoDefaultRoutes(t *testing.T) {
 	host(t)
 	var all []*State
@@ -57,7 +57,7 @@ func TestTwoDefaultRoutes(t *testing.T) {
 	if v := all[0].Overtaken(); v != "" {
 		t.Errorf("overtaken by %q, which has no routes any more", v)
 	}
-	// Missing rules do not mean that another tunnel has taken over.
+	// If only the rules are missing, Overtaken must not report another tunnel.
 	for _, f := range families {
 		rules, err := netlink.RuleList(f)
 		must(t, err)
@@ -73,8 +73,8 @@ func TestTwoDefaultRoutes(t *testing.T) {
 	must(t, all[0].Revert())
 }
 
-// A device that is no VPN's counts as an uplink: a container may have a TAP device as
-// its uplink.
+// A device that does not belong to a VPN counts as an uplink. For instance, a container may have a
+// TAP device as its uplink.
 func TestLinesAreNoTunnels(t *testing.T) {
 	host(t)
 	must(t, netlink.LinkAdd(&netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: "tap0"}, Mode: netlink.TUNTAP_MODE_TAP}))
@@ -90,8 +90,8 @@ func TestLinesAreNoTunnels(t *testing.T) {
 	}
 }
 
-// Another VPN has the two halves of all addresses in the main table. They are narrower than our
-// default route, so the traffic stays there, and the warning says so.
+// Another VPN has routes for the two halves of all addresses in the main table. They are narrower
+// than this tunnel's default route, so the traffic stays in the other VPN, and a warning says so.
 func TestHalvesOfAnotherKeepTheTraffic(t *testing.T) {
 	host(t)
 	other := tun(t, "other0")

@@ -16,16 +16,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// host puts the test on a thread with a network namespace of its own. In it, lo is up,
-// and the uplink eth0 has a default route. The thread ends with the test, and the
-// namespace with the thread.
+// host moves the test to a separate network namespace, on a locked thread. In it, lo is up, and the
+// uplink eth0 has a default route. The thread ends with the test, and the namespace with the
+// thread.
 func host(t *testing.T) {
 	t.Helper()
 	t.Setenv(rundir.Env, t.TempDir())
 	network(t)
 }
 
-// network is host without the run directory.
+// network is like host, but does not set the run directory.
 func network(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -112,7 +112,7 @@ func snapshot(t *testing.T) []string {
 		must(t, err)
 		for _, r := range routes {
 			if r.Table == 255 || r.Dst != nil && r.Dst.IP.IsLinkLocalUnicast() {
-				continue // the kernel's own
+				continue // added by the kernel
 			}
 			out = append(out, fmt.Sprintf("route %s via %v on %s table %d", r.Dst, r.Gw, linkName(new(netlink.Handle), r.LinkIndex), r.Table))
 		}
@@ -121,7 +121,7 @@ func snapshot(t *testing.T) []string {
 	return out
 }
 
-// wantChange asserts the additions to and removals from before.
+// wantChange checks which lines were added to the snapshot `before`, and which were removed.
 func wantChange(t *testing.T, before []string, added, removed []string) {
 	t.Helper()
 	after := snapshot(t)

@@ -11,8 +11,8 @@ import (
 )
 
 // dumpTries bounds the repetitions of a dump that the kernel reports as inconsistent because its
-// table changed during the dump. A dump of a table takes well under a millisecond. A table that
-// changed during ten dumps in a row will probably change during the next dump too.
+// table changed during the dump. A dump of a table takes well under a millisecond. If the table
+// changed during ten dumps in a row, it will probably change during the next dump too.
 const dumpTries = 10
 
 // dump calls the function list() again while the result is inconsistent (NLM_F_DUMP_INTR,

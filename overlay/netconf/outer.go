@@ -11,25 +11,25 @@ import (
 // Outer describes packets that must not enter a tunnel, namely the outer packets of another
 // tunnel.
 type Outer struct {
-	To   netip.Addr // invalid: any, of a family
-	From netip.Addr // invalid: the kernel's choice
+	To   netip.Addr // destination; invalid: any address of the family
+	From netip.Addr // source; invalid: the kernel chooses it
 	Mark uint32
-	V6   bool   // without To
-	What string // a name for messages
+	V6   bool   // the family if To is invalid
+	What string // description for messages
 }
 
 // rulesMost bounds the marks that are checked in each address family. Each check of a mark
 // requests a route from the kernel, and a host has only a few marks.
 const rulesMost = 64
 
-// MarkedPackets returns the packets that a policy rule of this host keeps out of a tunnel
-// because of their mark. VPNs protect their outer packets with policy rules for a mark: "not
-// from all fwmark MARK lookup TABLE" in wg-quick(8) and srdtun, "from all fwmark MARK lookup
-// main" in Tailscale. The parameter `own` is the mark of this tunnel's packets, and `name` is the
-// tunnel's interface.
+// MarkedPackets returns the packets that a policy rule of this host keeps out of a tunnel because
+// of their mark. With such rules, VPNs keep their outer packets out of their own tunnels. The rule
+// is "not from all fwmark MARK lookup TABLE" in wg-quick(8) and srdtun, and "from all fwmark MARK
+// lookup main" in Tailscale. The parameter `own` is the mark of this tunnel's packets, and `name`
+// is the tunnel's interface.
 func MarkedPackets(own uint32, name string) (v []Outer) {
 	for _, f := range families {
-		rules, _ := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(f) }) // without a family it has no rules
+		rules, _ := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(f) }) // on an error the kernel lacks the family
 		for _, r := range rules[:min(len(rules), rulesMost)] {
 			o, ok := markedBy(r, f)
 			if ok && o.Mark != own && o.What != name && !slices.ContainsFunc(v, func(p Outer) bool { return p.Mark == o.Mark && p.V6 == o.V6 }) {
@@ -53,7 +53,8 @@ func markedBy(r netlink.Rule, family int) (Outer, bool) {
 	}
 	o := Outer{Mark: r.Mark, V6: family == netlink.FAMILY_V6}
 	if tunnel := Tunnel(by); tunnel != "" {
-		// A rule that sends only marked packets to a tunnel's table does so on purpose.
+		// A rule without "not" sends only marked packets into the tunnel, which is intended. So
+		// only an inverted rule counts.
 		o.What = tunnel
 		return o, r.Invert
 	}
@@ -92,7 +93,7 @@ func describe(tunnel string, mark uint32) string {
 // are sent anywhere.
 func (o Outer) Destination() netip.Addr { return o.to() }
 
-// to returns a destination address for a route request to the kernel.
+// to returns a destination address with which the kernel can be asked for a route.
 func (o Outer) to() netip.Addr {
 	switch {
 	case o.To.IsValid():
@@ -122,7 +123,8 @@ func (o Outer) Interface() int {
 	return r.LinkIndex
 }
 
-// Takes reports whether the packets o would enter the tunnel after the plan is applied.
+// Takes reports whether the packets that o describes would enter the tunnel once the plan is
+// applied.
 func (p Plan) Takes(o Outer) bool {
 	match, ok := o.route(true)
 	if !ok {

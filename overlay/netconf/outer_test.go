@@ -21,8 +21,9 @@ func routeIn(t *testing.T, link netlink.Link, table int, dst string) {
 	must(t, netlink.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Table: table, Dst: ipNet(netip.MustParsePrefix(dst)), Scope: netlink.SCOPE_LINK}))
 }
 
-// Rules tell which packets are another VPN's outer ones: those that a mark keeps out of its
-// table, or sends by the main table. Marked packets that a rule sends into a tunnel are none.
+// Policy rules show which packets are outer packets of another VPN: their mark keeps them out of
+// the VPN's table, or sends them to the main table. Marked packets that a rule sends into a tunnel
+// are not outer packets.
 func TestMarksOfOtherTunnels(t *testing.T) {
 	host(t)
 	if v := MarkedPackets(0, "srd0"); len(v) > 0 {
@@ -34,8 +35,8 @@ func TestMarksOfOtherTunnels(t *testing.T) {
 	rule(t, 32000, 4242, 4242, true)         // wg-quick(8)
 	rule(t, 5210, tableMain, 0x80000, false) // Tailscale
 	rule(t, 5211, tableMain, 0x80000, false) // the same mark twice
-	rule(t, 100, 77, 5, false)               // on purpose into ours
-	rule(t, 101, 77, 6, true)                // our own
+	rule(t, 100, 77, 5, false)               // sends marked packets into this tunnel on purpose
+	rule(t, 101, 77, 6, true)                // this tunnel's own rule
 	rule(t, 102, 9999, 7, true)              // a table without a route
 	want := []string{"packets with the mark 0x80000, which a rule keeps out of tunnels,", "the outer packets of wg0 (mark 0x1092)"}
 	var got []string
@@ -50,7 +51,7 @@ func TestMarksOfOtherTunnels(t *testing.T) {
 	}
 }
 
-// What a plan would take is what its interface takes when it is carried out.
+// Takes predicts correctly which packets enter the interface after the plan is applied.
 func TestPlanTakesWhatItSaysBefore(t *testing.T) {
 	for _, c := range []struct {
 		name   string

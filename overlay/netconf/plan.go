@@ -1,8 +1,8 @@
 // Package netconf adds addresses, routes and policy rules for the tunnel's interface, and
 // removes them later.
 //
-// Apply makes all changes of a plan or none. Policy rules outlive a killed process, and so do
-// routes in tables other than main while the interface exists. Apply writes settings that
+// Apply makes all changes of a plan or none. If the process is killed, policy rules remain, and as
+// long as the interface exists, so do routes in tables other than main. Apply writes settings that
 // outlive a process to a state file before it makes them, so that Recover can remove them.
 //
 // With table "auto", a default route is set up as wg-quick(8) does, in a routing table of its
@@ -13,9 +13,8 @@
 //	32764: from all lookup main suppress_prefixlength 0
 //	32765: not from all fwmark 0xca6c lookup 51564
 //
-// All tunnels with a default route share one mark, and each has its own table. If several
-// tunnels have a default route, the rules of the last one come first, so the last one gets the
-// inner packets.
+// All tunnels with a default route share one mark, and each has its own table. The rules of the
+// tunnel that was set up last come first, so that tunnel gets the inner packets.
 package netconf
 
 import (
@@ -28,7 +27,7 @@ import (
 // Plan lists the network settings of an interface.
 type Plan struct {
 	Link      string         // name of an existing interface
-	MTU       int            // bytes; 0: leave
+	MTU       int            // in bytes; 0: do not change it
 	Addresses []netip.Prefix // with host bits: 10.0.0.1/24 is an address and a connected route
 	Routes    []netip.Prefix // the allowed IPs of all peers; host bits are ignored
 	Table     Table
@@ -37,7 +36,7 @@ type Plan struct {
 }
 
 // Table selects the routing table for the tunnel's routes. The zero value of Table means "auto":
-// the main table, and for a default route a table of its own with policy rules.
+// the main table, and for a default route a separate table with policy rules.
 type Table struct {
 	Off bool   // no routes at all
 	ID  uint32 // if not 0: all routes go to this table, without rules
@@ -112,8 +111,8 @@ func common(a, b []netip.Prefix) (both []netip.Prefix) {
 	return both
 }
 
-// connected reports whether the kernel creates a route that covers r, because of an address's
-// prefix.
+// connected reports whether the kernel creates a route that covers r, because r is within the
+// prefix of an address of the interface.
 func (p Plan) connected(r netip.Prefix) bool {
 	return slices.ContainsFunc(p.Addresses, func(a netip.Prefix) bool {
 		return a.Bits() <= r.Bits() && a.Masked().Contains(r.Addr())

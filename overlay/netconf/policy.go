@@ -16,8 +16,8 @@ const (
 	// no tunnel routes another's outer packets as inner packets. Tailscale likewise marks packets
 	// that must bypass its rules.
 	sharedMark = wgquick.Mark
-	// tableTries bounds the search for an unused routing table, because no host has that many
-	// tunnels with a default route.
+	// tableTries is the number of routing tables that are tried in the search for an unused one. No
+	// host has that many tunnels with a default route.
 	tableTries = 256
 	// firstTable is the number of the first routing table that is tried. The search ends before the
 	// table of wg-quick(8)'s first tunnel, which has the number of its mark.
@@ -26,15 +26,15 @@ const (
 
 var families = [...]int{netlink.FAMILY_V4, netlink.FAMILY_V6}
 
-// policy has the routing table and the mark, for both address families, that give a default
-// route precedence over the host's own.
+// policy has the routing table and the mark for this tunnel's default routes of both address
+// families. With them the default routes have precedence over the host's own.
 type policy struct {
 	table uint32
 	mark  uint32
 }
 
 // choosePolicy returns the configured mark, or the shared mark, and a free routing table. Like
-// wg-quick(8), choosePolicy prefers the table whose number is the configured mark.
+// wg-quick(8), choosePolicy prefers the table whose number equals the configured mark.
 func choosePolicy(mark uint32) (policy, error) {
 	used, err := ruledTables()
 	if err != nil {
@@ -99,7 +99,7 @@ func emptyTable(id uint32) (bool, error) {
 	return true, nil
 }
 
-// steps returns the steps for one default route. The route comes first, so that the rules never
+// steps returns the steps for one default route. The route is added first, so that the rules never
 // lead to an empty table.
 func (p policy) steps(dst netip.Prefix, link netlink.Link) (routeStep, []ruleStep, error) {
 	v6 := dst.Addr().Is6()
@@ -108,8 +108,8 @@ func (p policy) steps(dst netip.Prefix, link netlink.Link) (routeStep, []ruleSte
 		return routeStep{}, nil, err
 	}
 	route := routeStep{Prefix: dst, Table: p.table, Link: link.Attrs().Name, Index: link.Attrs().Index}
-	// The rule that suppresses the default route is added first, because otherwise packets to the
-	// host's own subnets would enter the tunnel.
+	// The rule that suppresses the main table's default route is added first. Otherwise packets to
+	// the host's own subnets would enter the tunnel for a moment.
 	return route, []ruleStep{
 		{V6: v6, Priority: top - 2, Table: tableMain, Suppress: true},
 		{V6: v6, Priority: top - 1, Table: p.table, NotMark: p.mark},

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropPrivileges leaves the calling thread as user nobody with one capability.
-// The thread must not be given back.
+// dropPrivileges makes the calling thread run as user nobody with one capability. The thread must
+// not be unlocked afterwards.
 func dropPrivileges(t *testing.T, capability uint) {
 	t.Helper()
 	const nobody = 65534
 	must(t, unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0))
-	// The raw call changes this thread only.
+	// The raw system call changes this thread only.
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); errno != 0 {
 		t.Fatal(errno)
 	}
@@ -29,9 +29,8 @@ func dropPrivileges(t *testing.T, capability uint) {
 	must(t, unix.Capset(&header, &data[0]))
 }
 
-// asNobody runs f with one capability, in a network and on a thread of its own.
-// It is a test of its own so that the temporary files are removed by the thread
-// of the outer one.
+// asNobody runs f with one capability, in a separate network namespace and on a separate thread. It
+// runs f as a subtest, so that the outer test's thread removes the temporary files.
 func asNobody(t *testing.T, capability uint, f func(t *testing.T)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,7 +56,7 @@ func TestNetAdminIsEnough(t *testing.T) {
 		must(t, err)
 		must(t, s.Revert())
 		wantChange(t, before, nil, nil)
-		// And after a kill.
+		// A start after a kill works as well.
 		_, err = Apply(plan)
 		must(t, err)
 		link, err := netlink.LinkByName("srd0")

@@ -10,8 +10,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// TestKilled leaves a plan applied, as kill -9 does: the interface vanishes
-// with its descriptor, the rest stays.
+// TestKilled does not revert an applied plan, as after kill -9. The interface vanishes with its
+// descriptor, and the other settings remain.
 func TestKilled(t *testing.T) {
 	host(t)
 	before := snapshot(t)
@@ -32,8 +32,8 @@ func TestKilled(t *testing.T) {
 	must(t, Recover("srd0"))
 }
 
-// TestKilledInTheMiddle stops after each possible step, with and without the
-// interface's end, and expects that the next start sees a clean host.
+// TestKilledInTheMiddle stops after each step of a plan, with and without removal of the interface.
+// The next start must remove all leftover settings.
 func TestKilledInTheMiddle(t *testing.T) {
 	host(t)
 	before := snapshot(t)
@@ -57,8 +57,8 @@ func TestKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestApplyAfterKill starts again without Recover, on an interface of the same
-// name, in a table that still has the route.
+// TestApplyAfterKill calls Apply without Recover, on an interface of the same name, while the table
+// still has the old route.
 func TestApplyAfterKill(t *testing.T) {
 	host(t)
 	link := addLink(t, "srd0")
@@ -81,8 +81,8 @@ func TestRecoverLeavesOthersAlone(t *testing.T) {
 	_, err := Apply(plan)
 	must(t, err)
 	must(t, netlink.LinkDel(link))
-	// Another program's rule of the same table, and the same state file seen
-	// from another namespace.
+	// A rule of another program for the same table must remain. If the state file names another
+	// network namespace, Recover must remove nothing.
 	must(t, ruleStep{Priority: 100, Table: firstTable, NotMark: sharedMark}.do(new(netlink.Handle)))
 	old := snapshot(t)
 	data, err := os.ReadFile(plan.StateFile)

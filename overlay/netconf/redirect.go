@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// redirectStep keeps the kernel from sending ICMP redirects into the tunnel. A hub forwards
-// between spokes through one interface, so the kernel would redirect the spokes to each other.
-// Spokes cannot reach each other directly, because they share no link (RFC 1812 section
+// redirectStep prevents that the kernel sends ICMP redirects into the tunnel. A hub forwards
+// packets between spokes through one interface, so the kernel would redirect the spokes to each
+// other. But spokes cannot reach each other directly, because they share no link (RFC 1812 section
 // 5.2.7.2). WireGuard's interfaces send no redirects either.
 type redirectStep struct{ link netlink.Link }
 
@@ -35,7 +35,8 @@ func (s redirectStep) do(*netlink.Handle) error {
 	conf := spec.AddRtAttr(unix.AF_INET, nil).AddRtAttr(inetConf, nil)
 	conf.AddRtAttr(sendRedirects, nl.Uint32Attr(0))
 	req.AddData(spec)
-	// If the kernel refuses the setting, the kernel sends redirects, which do little harm.
+	// The error is ignored. If the kernel refuses the setting, it sends redirects, which do little
+	// harm.
 	_, _ = req.Execute(unix.NETLINK_ROUTE, 0)
 	return nil
 }
@@ -45,7 +46,7 @@ func (s redirectStep) undo(*netlink.Handle) error { return nil }
 
 // allowNoRedirects makes the interface's own send_redirects setting effective. The kernel sends
 // redirects if the interface's setting or the setting of "all" is on, so allowNoRedirects turns
-// "all" off. The send_redirects settings of other interfaces remain unchanged. The setting of
+// "all" off. It does not change the send_redirects settings of other interfaces. The setting of
 // "all" stays off after the tunnel's end, as with WireGuard. If allowNoRedirects cannot turn the
 // setting off and the host forwards packets, allowNoRedirects returns a warning.
 func allowNoRedirects(link string) []string {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// No redirect is sent into the tunnel, and other interfaces go on as before.
+// No redirect is sent into the tunnel, and other interfaces send redirects as before.
 func TestNoRedirects(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")

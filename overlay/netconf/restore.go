@@ -11,12 +11,12 @@ import (
 
 // Restored lists the missing settings that Restore found.
 type Restored struct {
-	Down  bool     // the interface is down and can have no routes: nothing was done
+	Down  bool     // the interface is down and can have no routes, so nothing was restored
 	Gone  bool     // the interface does not exist any more
-	Back  []string // addresses, routes and rules that were put back
-	Came  []string // settings that were made now that IPv6 is on
+	Back  []string // addresses, routes and rules that were restored
+	Came  []string // settings that had been left out, and were made because IPv6 is now on
 	Off   bool     // some settings are absent because IPv6 is off
-	Fault error    // of settings that could not be made; nil: none
+	Fault error    // errors of settings that could not be made; nil: none
 }
 
 // restorer is a step whose change other programs may undo while the interface exists.
@@ -76,7 +76,7 @@ func (s *State) Restore() (r Restored) {
 	return r
 }
 
-// placed interprets the result of adding a setting, and reports whether the setting was missing.
+// placed interprets the error of adding a setting, and reports whether the setting was missing.
 func placed(err error) (missing bool, _ error) {
 	if errors.Is(err, unix.EEXIST) {
 		return false, nil
@@ -100,8 +100,8 @@ func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err
 	}
 	name = "route " + s.prefix.Masked().String()
 	r := s.connected()
-	// The route may have a changed metric or table, because an administrator can change the
-	// address's metric or the device's table.
+	// The route may have another metric or table than expected, because an administrator can change
+	// the address's metric or the device's table.
 	there, err := nl.RouteListFiltered(family(s.prefix.Addr()), &netlink.Route{LinkIndex: r.LinkIndex, Dst: r.Dst, Protocol: r.Protocol},
 		netlink.RT_FILTER_OIF|netlink.RT_FILTER_DST|netlink.RT_FILTER_PROTOCOL|netlink.RT_FILTER_TABLE)
 	if err != nil || len(there) > 0 {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience ends a wait for news that do not come.
+// patience bounds the wait for kernel messages that do not arrive.
 const patience = 10 * time.Second
 
 // ip runs ip(8) in the test's namespace.
@@ -25,7 +25,7 @@ func ip(t *testing.T, args ...string) {
 	}
 }
 
-// fullTunnel is a plan that has something of everything.
+// fullTunnel returns a plan with every kind of setting.
 func fullTunnel(t *testing.T) Plan {
 	return Plan{Link: "srd0", StateFile: stateFile(t, "srd0"),
 		Addresses: prefixes("10.9.0.1/24", "10.8.0.1/32", "fd00:9::1/64"),
@@ -76,7 +76,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// routesAndRules is the snapshot, without interfaces' names and flags.
+// routesAndRules returns the snapshot without the names and flags of interfaces.
 func routesAndRules(t *testing.T) (v []string) {
 	t.Helper()
 	for _, line := range snapshot(t) {
@@ -88,7 +88,7 @@ func routesAndRules(t *testing.T) (v []string) {
 	return v
 }
 
-// A changed metric of an address, and so of its route, stays.
+// If an administrator changed the metric of an address, and so of its route, Restore leaves it.
 func TestRestoreLeavesMetrics(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")
@@ -106,7 +106,7 @@ func TestRestoreLeavesMetrics(t *testing.T) {
 	must(t, s.Revert())
 }
 
-// A setting of another program in the place of ours stays.
+// If another program has replaced a setting with its own, Restore leaves that one.
 func TestRestoreLeavesOthersAlone(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")
@@ -126,7 +126,7 @@ func TestRestoreLeavesOthersAlone(t *testing.T) {
 	must(t, s.Revert())
 }
 
-// An interface that was set down stays down.
+// Restore does not bring an interface up that was set down.
 func TestRestoreWhileDown(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")
@@ -143,7 +143,7 @@ func TestRestoreWhileDown(t *testing.T) {
 	must(t, s.Revert())
 }
 
-// Nothing comes back after Revert, nor when the interface is gone.
+// Restore must restore nothing after Revert, or if the interface no longer exists.
 func TestRestoreAfterTheEnd(t *testing.T) {
 	host(t)
 	link := addLink(t, "srd0")
@@ -166,7 +166,7 @@ func TestRestoreAfterTheEnd(t *testing.T) {
 	must(t, s.Revert())
 }
 
-// The shipped daemon has no other capability.
+// The daemon of the shipped unit has CAP_NET_ADMIN as its only capability.
 func TestRestoreWithNetAdminAlone(t *testing.T) {
 	asNobody(t, unix.CAP_NET_ADMIN, func(t *testing.T) {
 		s, err := Apply(fullTunnel(t))
@@ -199,7 +199,7 @@ func TestWatch(t *testing.T) {
 		args string
 		news bool
 	}{
-		{"addr add 10.5.5.5/24 dev srd0", false}, // as our own doings
+		{"addr add 10.5.5.5/24 dev srd0", false}, // additions do not matter; the daemon itself adds settings
 		{"addr del 10.5.5.5/24 dev srd0", true},
 		{"route del 10.6.0.0/16", true},
 		{"rule add pref 100 table 7", false},
@@ -215,7 +215,7 @@ func TestWatch(t *testing.T) {
 		w, err := s.Watch()
 		must(t, err)
 		ip(t, strings.Fields(tt.args)...)
-		// The news of the command is in the socket's buffer by now.
+		// The kernel's messages about the command are already in the socket's buffer.
 		if got := w.pending(); got != tt.news {
 			t.Errorf("ip %s: news %v, want %v", tt.args, got, tt.news)
 		}
@@ -224,8 +224,8 @@ func TestWatch(t *testing.T) {
 	must(t, s.Revert())
 }
 
-// settled waits until the kernel has told that the interface carries packets, which it
-// does up to a second after it was set up.
+// settled waits until the kernel has announced that the interface carries packets. The announcement
+// may come up to a second after the interface was set up.
 func settled(t *testing.T, name string) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -238,7 +238,7 @@ func settled(t *testing.T, name string) {
 	t.Fatalf("%s does not come up", name)
 }
 
-// pending reports whether there are news that matter, without waiting.
+// pending reports, without waiting, whether a relevant message has arrived.
 func (w *Watcher) pending() bool {
 	b := make([]byte, 1<<16)
 	raw, err := w.file.SyscallConn()
@@ -277,19 +277,19 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// News come from the kernel alone, which has no number.
+// Only messages from the kernel count. Their sender has the netlink port 0.
 func TestNewsOfOthersAreNone(t *testing.T) {
 	if !fromKernel(&unix.SockaddrNetlink{Family: unix.AF_NETLINK}) || fromKernel(&unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: 7}) || fromKernel(nil) {
 		t.Error("the kernel's news are not told from others'")
 	}
 }
 
-// Nonsense in a message does no harm, although only the kernel's messages are parsed.
+// An invalid message does no harm, although only messages of the kernel are parsed.
 func FuzzMatters(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(make([]byte, 16))
 	f.Add([]byte{32, 0, 0, 0, unix.RTM_NEWLINK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
-	// A route without padding behind the last attribute, unlike the kernel's.
+	// A route message without padding after the last attribute, which the kernel never sends.
 	f.Add(append([]byte{33, 0, 0, 0, unix.RTM_DELROUTE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, append(make([]byte, 12), 5, 0, 1, 0, 9)...))
 	w := &Watcher{index: 7}
 	f.Fuzz(func(t *testing.T, b []byte) { w.matters(b) })

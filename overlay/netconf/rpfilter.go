@@ -14,10 +14,10 @@ const rpFilterFiles = "/proc/sys/net/ipv4/conf/*/rp_filter"
 
 // strictReversePath returns warnings of interfaces whose strict reverse-path filter (RFC 3704)
 // would drop the peers' packets. Received outer packets have no mark, and the reverse route for
-// unmarked packets leads into the tunnel. The reverse-path filter is strict if the larger of two
-// values of net.ipv4.conf.*.rp_filter is 1: the interface's and the one of "all". The
-// reverse-path filter on the tunnel's own interface is harmless. Firewall rules would help, and
-// wg-quick(8) adds them, but an unprivileged daemon can only warn.
+// unmarked packets leads into the tunnel. The filter of an interface is strict if the larger of two
+// values of net.ipv4.conf.*.rp_filter is 1: the interface's own value, and that of "all". The
+// reverse-path filter on the tunnel's own interface is harmless. wg-quick(8) solves this with
+// firewall rules, but an unprivileged daemon can only warn.
 func strictReversePath(tunnel string) []string {
 	files, err := filepath.Glob(rpFilterFiles)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxStateFile bounds the state file in bytes, many times the size of 4096 routes of 100 bytes.
+// maxStateFile bounds the size of the state file in bytes. It is many times the size of 4096 routes
+// of 100 bytes each.
 const maxStateFile = 4 << 20
 
 // stateVersion is the version of the state file's format. A file of another version is ignored.
@@ -34,7 +35,7 @@ func Recover(name string) error {
 type left struct {
 	Version   int         `json:"version"`
 	Namespace string      `json:"network_namespace"`
-	Boot      string      `json:"boot_id,omitempty"` // a service keeps the file on disk
+	Boot      string      `json:"boot_id,omitempty"` // a service's file outlives a reboot
 	Routes    []routeStep `json:"routes"`
 	Rules     []ruleStep  `json:"rules"`
 }
@@ -58,7 +59,8 @@ func leftovers(steps []step) left {
 
 func (l left) empty() bool { return len(l.Routes) == 0 && len(l.Rules) == 0 }
 
-// write replaces the state file in one step, so a reader finds the old or the new content whole.
+// write replaces the state file atomically, so a reader finds either the whole old content or the
+// whole new content.
 func (l left) write(path string) error {
 	if err := rundir.Make(); err != nil {
 		return err
@@ -108,9 +110,9 @@ func parseLeft(path string, data []byte) (left, error) {
 	return l, nil
 }
 
-// elsewhere reports whether the state file comes from another network namespace or another boot.
-// If the file comes from elsewhere, equal routes and rules may belong to other programs. State
-// files of an earlier version do not contain the boot's identifier.
+// elsewhere reports whether the state file is from another network namespace or another boot. In
+// that case, equal routes and rules on this host may belong to other programs. State files of an
+// earlier version do not contain the boot's identifier.
 func (l left) elsewhere() bool {
 	return l.Namespace != namespace() || l.Boot != "" && l.Boot != rundir.Boot()
 }
@@ -121,7 +123,7 @@ func (l left) remove() error {
 	if l.elsewhere() {
 		return nil
 	}
-	nl := new(netlink.Handle) // a socket for each request
+	nl := new(netlink.Handle) // opens a socket for each request
 	var errs []error
 	for _, r := range l.Rules {
 		errs = append(errs, r.undo(nl))

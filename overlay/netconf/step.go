@@ -12,7 +12,7 @@ import (
 // step is one change of the host's network settings that can be undone.
 type step interface {
 	do(nl *netlink.Handle) error
-	undo(nl *netlink.Handle) error // nil if the change is gone already
+	undo(nl *netlink.Handle) error // returns nil if the change is already gone
 }
 
 type mtuStep struct {
@@ -29,9 +29,9 @@ func (s mtuStep) do(nl *netlink.Handle) error {
 
 func (s mtuStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.LinkSetMTU(s.link, s.was)) }
 
-// quietStep prevents the interface's link-local IPv6 address and its router solicitations. An
-// idle tunnel must send nothing, and no peer would accept the link-local address as a source.
-// WireGuard's interfaces have no link-local address either.
+// quietStep prevents that the kernel gives the interface a link-local IPv6 address and sends router
+// solicitations from it. An idle tunnel must send nothing, and no peer would accept packets from
+// the link-local address. WireGuard's interfaces have no link-local address either.
 type quietStep struct{ link netlink.Link }
 
 // ipv6AddrGenModeNone is IN6_ADDR_GEN_MODE_NONE of linux/if_link.h.
@@ -43,10 +43,11 @@ func (s quietStep) do(nl *netlink.Handle) error {
 	return nil
 }
 
-// undo does nothing, because this setting ends with the interface and has no visible effect.
+// undo does nothing, because this setting has no visible effect, and vanishes with the interface.
 func (s quietStep) undo(*netlink.Handle) error { return nil }
 
-// upStep brings an interface up. Undoing the step leaves an interface up that was already up.
+// upStep brings an interface up. If the interface was already up before the step, undoing the step
+// leaves it up.
 type upStep struct {
 	link  netlink.Link
 	wasUp bool
@@ -69,8 +70,8 @@ type addressStep struct {
 func (s addressStep) addr() *netlink.Addr {
 	a := &netlink.Addr{IPNet: ipNet(s.prefix)}
 	if s.prefix.Addr().Is6() {
-		// A TUN device has no other host on its link. Duplicate address detection (RFC 4862, 5.4)
-		// would only delay the use of the address by a second.
+		// A TUN device has no other host on its link, so duplicate address detection (RFC 4862,
+		// 5.4) would only delay the use of the address by a second.
 		a.Flags = unix.IFA_F_NODAD
 	}
 	return a
@@ -188,7 +189,7 @@ func (s routeStep) owner(nl *netlink.Handle) string {
 }
 
 func (s routeStep) undo(nl *netlink.Handle) error {
-	// A later interface may get the index of an earlier one. Index and name together identify an
+	// A new interface may get the index of a removed one. Only index and name together identify an
 	// interface.
 	var none netlink.LinkNotFoundError
 	switch link, err := nl.LinkByIndex(s.Index); {
@@ -208,8 +209,8 @@ type ruleStep struct {
 	V6       bool   `json:"v6"`
 	Priority int    `json:"priority"`
 	Table    uint32 `json:"table"`
-	NotMark  uint32 `json:"not_mark,omitempty"`         // if not 0: matches packets without this mark
-	Suppress bool   `json:"suppress_default,omitempty"` // ignore default routes
+	NotMark  uint32 `json:"not_mark,omitempty"`         // if not 0, the rule matches packets without this mark
+	Suppress bool   `json:"suppress_default,omitempty"` // the rule ignores default routes
 }
 
 func (s ruleStep) rule() *netlink.Rule {

@@ -16,8 +16,8 @@ import (
 // thousand messages. A tool that flushes a table causes one message for each route.
 const watchBuffer = 1 << 20
 
-// groups are the multicast groups for settings that Restore restores (rtnetlink(7)). The groups
-// in ruleGroups have messages about rules only.
+// groups are the multicast groups with messages about the settings that Restore restores
+// (rtnetlink(7)). ruleGroups are the groups with messages about rules only.
 var (
 	groups = append([]uint{
 		unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
@@ -28,8 +28,8 @@ var (
 // Watcher receives the kernel's messages about the interface's settings and about policy rules.
 type Watcher struct {
 	file  *os.File
-	index uint32 // of the interface
-	all   bool   // every message matters
+	index uint32 // index of the interface
+	all   bool   // every message is relevant
 }
 
 // Watch subscribes to the kernel's messages about the interface of s.
@@ -69,8 +69,8 @@ func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	if w.file.SetReadDeadline(until) != nil {
 		return false
 	}
-	// This read deadline must be set after the deadline above, which would replace it. Setting the
-	// deadline fails only if the file is closed already.
+	// This read deadline must be set after the deadline above, which would otherwise replace it.
+	// Setting the deadline fails only if the file is closed already.
 	stop := context.AfterFunc(ctx, func() { _ = w.file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	raw, err := w.file.SyscallConn()
@@ -104,8 +104,8 @@ func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	return false
 }
 
-// fromKernel reports whether the kernel sent a message: a message from a program has the number
-// of its socket.
+// fromKernel reports whether the kernel sent a message. If a program sent it, the sender's address
+// has the number of the program's socket.
 func fromKernel(from unix.Sockaddr) bool {
 	a, ok := from.(*unix.SockaddrNetlink)
 	return ok && a.Pid == 0

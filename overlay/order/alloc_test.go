@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// feed hands over frames as the driver does.
+// feed passes frames to a Reassembler as the daemon does.
 type feed struct {
 	g    *Reassembler
 	pool *pool
@@ -58,7 +58,7 @@ func TestSmallReorderingTakesNoMemory(t *testing.T) {
 	}
 }
 
-// whole carries frames from a segmenter to a reassembler, message by message.
+// whole passes frames from a Segmenter to a Reassembler, message by message.
 type whole struct {
 	*feed
 	c     Segmenter
@@ -71,8 +71,7 @@ func newWhole(size int) *whole {
 	return s
 }
 
-// pass cuts the frame into messages of a 1,500-byte path and puts it together
-// again.
+// pass cuts the frame into messages for a path with an MTU of 1,500 bytes, and reassembles it.
 func (s *whole) pass() {
 	s.now++
 	s.frame.Retain()
@@ -100,8 +99,8 @@ func TestCuttingAndGatheringTakeNoMemory(t *testing.T) {
 	}
 }
 
-// A peer with one flow has one block of sequence numbers, and of pointers to
-// flows, not a table for all.
+// For a peer with one flow, only one block of sequence numbers and one block of pointers to flows
+// are allocated, not whole tables.
 func TestTablesFollowTheFlows(t *testing.T) {
 	s := newWhole(100)
 	for range 3 {
@@ -121,7 +120,7 @@ func TestTablesFollowTheFlows(t *testing.T) {
 	}
 }
 
-// BenchmarkFrame cuts a frame into messages and puts it together again.
+// BenchmarkFrame cuts a frame into messages and reassembles it.
 func BenchmarkFrame(b *testing.B) {
 	for _, size := range []int{64, 1400, 9000, 62_000} {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
@@ -144,7 +143,7 @@ func BenchmarkInOrder(b *testing.B) {
 	}
 }
 
-// BenchmarkBehindGap adds one frame to a flow with 8,000 frames behind a gap.
+// BenchmarkBehindGap adds one frame to a flow in which 8,000 frames wait behind a gap.
 func BenchmarkBehindGap(b *testing.B) {
 	b.ReportAllocs()
 	var s *feed
@@ -159,7 +158,8 @@ func BenchmarkBehindGap(b *testing.B) {
 	}
 }
 
-// After a rest nothing is kept but the flows' numbers, and order goes on.
+// After Rest, and after all waiting frames were delivered, only the flows' sequence numbers are
+// kept. Later frames are still put in order.
 func TestRestKeepsOrder(t *testing.T) {
 	s := newFeed()
 	for seq := uint32(0); seq < 1000; seq += 2 {

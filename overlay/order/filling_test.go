@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// later adds a message with a payload that Run copies.
+// later adds a message whose payload is copied only when Copies.Run is called.
 func (s *script) later(c *srd.Copies, m *srd.Message) {
 	s.Helper()
 	m.Copies = c
@@ -25,7 +25,7 @@ func (s *script) ready() (lengths []int) {
 	return lengths
 }
 
-// A frame during a copy holds back the later ones, and nothing else is lost.
+// A frame into which a copy is in progress delays the later frames. No frame is lost.
 func TestReadyIsFilled(t *testing.T) {
 	s := newScript(t, Config{})
 	var mine, theirs srd.Copies
@@ -46,7 +46,7 @@ func TestReadyIsFilled(t *testing.T) {
 	}
 }
 
-// A frame given up during a copy into it goes back to its pool after the copy.
+// If a frame is given up during a copy into it, it is returned to its pool after the copy.
 func TestGivenUpWhileFilled(t *testing.T) {
 	s := newScript(t, Config{})
 	var c srd.Copies

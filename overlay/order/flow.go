@@ -4,9 +4,9 @@ package order
 // frames that have arrived whole or in part.
 type flow struct {
 	next  uint32
-	count int32   // of partials in win
-	win   *window // nil: empty
-	late  *lates  // incomplete frames behind next; nil: none
+	count int32   // number of partial frames in win
+	win   *window // nil: no partial frames
+	late  *lates  // incomplete frames with numbers below next; nil: none
 }
 
 // get returns the partial frame with number seq, or nil. The number seq must be less than
@@ -45,8 +45,8 @@ func (g *Reassembler) put(p *partial) {
 	fl.count++
 }
 
-// remove removes the partial frame p from its flow, and frees the page and the window that
-// become empty.
+// remove removes the partial frame p from its flow. If the page or the window becomes empty, it is
+// freed.
 func (g *Reassembler) remove(p *partial) {
 	fl := p.flow
 	i := p.seq / pagePlaces % windowPages

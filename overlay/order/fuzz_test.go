@@ -8,10 +8,10 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// FuzzGatherer feeds immediates and payloads as a lying peer may send them. Each
-// message of the input is an immediate and two bytes. The first is the length of the
-// payload. Bit 7 of the second makes the message a tombstone, and its other bits let
-// time pass.
+// FuzzGatherer adds messages with arbitrary immediates and payloads, as a malicious peer may send
+// them. Each message of the input is an immediate and two bytes. The first byte is the length of
+// the payload. Bit 7 of the second byte makes the message a tombstone, and its other bits advance
+// the clock.
 func FuzzGatherer(f *testing.F) {
 	seed := func(parts ...*srd.Message) {
 		var b []byte

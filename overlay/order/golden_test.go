@@ -10,7 +10,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// The immediate in docs/wire.md is the one sent, and is parsed as described there.
+// The example of an immediate in docs/wire.md is what the code sends, and is parsed as described
+// there.
 func TestGoldenImmediate(t *testing.T) {
 	text, err := os.ReadFile("../../docs/wire.md")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// EachHeld shows the frames that wait for order. Afterwards a frame tells how long it
-// waited.
+// EachHeld visits the frames that wait for earlier ones. After delivery a frame's field Held has
+// its waiting time.
 func TestEachHeld(t *testing.T) {
 	s := newScript(t, Config{})
 	s.whole(0, 2, 3)

@@ -8,22 +8,22 @@ import (
 
 const (
 	// holdRounds is the time, in round trips, for which a frame waits on paths with long round
-	// trips. The sender repairs a message for 4 round trips, so a frame waits for 5.
+	// trips. The sender retransmits a lost message for 4 round trips, so a frame waits for 5.
 	holdRounds = 5
-	// MostHold bounds the wait of a frame for any round trip: even on a path to the Moon, Linux's
-	// TCP times out within a second.
+	// MostHold bounds the wait of a frame, however long the round trip is. A longer wait is
+	// useless, because Linux's TCP times out within a second even on a path to the Moon.
 	MostHold = time.Second
 	// partLife is the lifetime of a frame's entry if the frame is incomplete, given up, or
-	// delivered ahead of an earlier frame. If a complete frame waits behind the entry, the
-	// entry's lifetime ends sooner. The sender repairs a message for a second or for four round
-	// trips. A sender that is silent for longer than that gave up without a tombstone, for
-	// instance because its process ended.
+	// delivered ahead of an earlier frame. The entry ends sooner if a complete frame waits behind
+	// it. The sender retransmits a message for a second or for four round trips. If nothing arrives
+	// for longer than that, the sender gave up without a tombstone, for instance because its
+	// process ended.
 	partLife = 10 * time.Second
 )
 
-// HoldFor returns how long a frame waits for an earlier one, given the smoothed round trip rtt.
-// If the round trip is unknown, `rtt` is 0. HoldFor returns the configured minimum, or more on
-// paths whose sender repairs messages for longer.
+// HoldFor returns how long a frame waits for an earlier one, given the smoothed round trip rtt. If
+// the round trip is unknown, `rtt` is 0. HoldFor returns the configured minimum `least`, or more if
+// the sender may retransmit messages for longer than that.
 func HoldFor(least, rtt time.Duration) time.Duration {
 	return max(least, min(holdRounds*rtt, MostHold))
 }
@@ -43,7 +43,8 @@ func (g *Reassembler) Deadline() mono.Time {
 	return at
 }
 
-// Advance gives up the gaps whose wait is over, and frames that remained incomplete.
+// Advance gives up gaps for which frames have waited long enough, and frames that remained
+// incomplete.
 func (g *Reassembler) Advance(now mono.Time) {
 	for p := g.lates.head; p != nil && now >= p.since.Add(lateLife); p = g.lates.head {
 		g.discard(p)
@@ -108,9 +109,9 @@ func (g *Reassembler) pass(now mono.Time, p *partial) {
 	g.release(p)
 }
 
-// relieve frees memory while more is held than allowed. The method relieve() first gives up the
-// oldest gap for which frames wait, which loses no data. The method relieve() then drops late
-// frames, and then incomplete ones, oldest first.
+// relieve frees memory while more is held than allowed. It first gives up the oldest gap for which
+// frames wait, which loses no data. Then it drops late frames, and then incomplete ones, oldest
+// first.
 func (g *Reassembler) relieve(now mono.Time) {
 	most := g.share()
 	n := &g.stats.Overflow
@@ -131,6 +132,6 @@ func (g *Reassembler) relieve(now mono.Time) {
 			*n += g.skip(now, p.flow, p.seq+1)
 		}
 	}
-	g.earned.now = earned // frames released by giving up earn nothing
+	g.earned.now = earned // frames that were released by giving up a gap do not add to earned
 	g.account()
 }

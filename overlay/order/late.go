@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// maxLate bounds the number of late frames of a flow that are still being reassembled, and
-// lateLife bounds their lifetime.
+// A late frame is one for which its flow no longer waits. maxLate bounds the number of late frames
+// of a flow that are still being reassembled, and lateLife bounds their lifetime.
 const (
 	maxLate  = 16
 	lateLife = time.Second
@@ -31,9 +31,8 @@ func (l *lates) find(seq uint32) *partial {
 	return nil
 }
 
-// keepLate moves the partial frame p, for which its flow no longer waits, to the late frames of
-// the flow. A frame that is delivered late after its missing part arrives is better than a lost
-// frame.
+// keepLate moves the partial frame p, for which its flow no longer waits, to the late frames of the
+// flow. It is better to deliver such a frame late, when its missing part arrives, than to lose it.
 func (g *Reassembler) keepLate(now mono.Time, p *partial) {
 	fl := p.flow
 	if fl.late != nil && fl.late.n == maxLate {
@@ -48,7 +47,7 @@ func (g *Reassembler) keepLate(now mono.Time, p *partial) {
 	g.lates.push(now, p)
 }
 
-// discard drops a late frame that cannot be completed any more.
+// discard drops a late frame that can no longer be completed.
 func (g *Reassembler) discard(p *partial) {
 	g.stats.Voided++
 	g.leaveLate(p)
@@ -78,7 +77,7 @@ func (g *Reassembler) addLate(now mono.Time, fl *flow, h *header, m *srd.Message
 	p := fl.late.find(h.seq)
 	if p == nil {
 		if m.Expired {
-			return // no frame waits for this one, and no part of it is here
+			return // no frame waits for this one, and no part of it has arrived before
 		}
 		p = g.acquire(fl, h.seq)
 		g.keepLate(now, p)

@@ -10,15 +10,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// row is one way in which a peer that lies may number, cut or give up its frames.
-// Each call gives the next message.
+// row is one way in which a malicious peer may number, cut or give up its frames. The function
+// make() returns a generator of its messages.
 type row struct {
 	name string
 	make func() func(m *srd.Message)
 }
 
-// numbered returns a maker of messages of one byte. The function next() fills in their
-// headers.
+// numbered returns a constructor of generators of messages with one byte of payload. The function
+// next() fills in the header of each message.
 func numbered(next func(h *header)) func() func(*srd.Message) {
 	return func() func(*srd.Message) {
 		h := header{length: 1}
@@ -32,7 +32,7 @@ func numbered(next func(h *header)) func() func(*srd.Message) {
 	}
 }
 
-// rows returns fresh rows for each test, because rows count.
+// rows returns new rows for each test, because the rows have counters.
 func rows() []row {
 	var i, j, k, l, f, v uint32
 	return []row{
@@ -70,7 +70,7 @@ func rows() []row {
 	}
 }
 
-// liar plays a row against a Reassembler whose frames come from a pool like the
+// liar sends the messages of a row to a Reassembler, whose frames come from a pool like the
 // daemon's.
 type liar struct {
 	g    *Reassembler
@@ -87,7 +87,7 @@ func newLiar(r row) *liar {
 	return &liar{g: NewReassembler(Config{Alloc: b.get}), bins: b, next: r.make(), now: 1}
 }
 
-// bins are a pool with a bin for each power of two, which clears nothing.
+// bins is a pool of frames with a bin for each power of two. It does not clear the frames.
 type bins struct {
 	of   [17][]*frame.Frame
 	free func(*frame.Frame)
@@ -112,7 +112,7 @@ func (b *bins) put(f *frame.Frame) {
 	b.of[i] = append(b.of[i], f)
 }
 
-// play sends a message, as often as one arrives that fills 10 Mbit/s.
+// play sends one message. It advances the clock by the interval of messages at 10 Mbit/s.
 func (s *liar) play() {
 	s.now = s.now.Add(17_000)
 	s.next(&s.m)
@@ -124,7 +124,8 @@ func (s *liar) play() {
 	}
 }
 
-// A lying peer's memory is bounded as Go's allocator counts it, not as the peer claims.
+// The memory that a malicious peer can make the Reassembler use is bounded, as measured by Go's
+// allocator.
 func TestALiarsMemoryIsBounded(t *testing.T) {
 	for _, r := range rows() {
 		t.Run(r.name, func(t *testing.T) {
@@ -136,7 +137,7 @@ func TestALiarsMemoryIsBounded(t *testing.T) {
 			for range 200_000 {
 				s.play()
 			}
-			*s.bins, s.out = bins{}, nil // not held
+			*s.bins, s.out = bins{}, nil // frames in the pool do not count
 			runtime.GC()
 			runtime.GC()
 			runtime.ReadMemStats(&after)
@@ -148,7 +149,7 @@ func TestALiarsMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// Nor does a message make garbage once the memory there may be is in use.
+// Once that memory is in use, further messages cause almost no allocations.
 func TestALiarMakesNoGarbage(t *testing.T) {
 	for _, r := range rows() {
 		t.Run(r.name, func(t *testing.T) {
@@ -170,7 +171,7 @@ func TestALiarMakesNoGarbage(t *testing.T) {
 	}
 }
 
-// BenchmarkLiar is one message of each row, beside an honest one of that size.
+// BenchmarkLiar measures one message of each row, and for comparison one message of an honest peer.
 func BenchmarkLiar(b *testing.B) {
 	all := append([]row{{"honest", numbered(func(h *header) { h.seq++ })}}, rows()...)
 	for _, r := range all {

@@ -2,20 +2,20 @@ package order
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// These constants are the sizes in bytes that Go's allocator uses for each type, rounded up to
-// its size classes (runtime/sizeclasses.go). A test compares these constants with the
-// allocator's sizes. With wrong sizes, a peer could choose messages that take more memory than
-// is counted.
+// These constants are the sizes in bytes that Go's allocator uses for each type, rounded up to its
+// size classes (runtime/sizeclasses.go). A test compares these constants with the allocator's
+// sizes. If the sizes were wrong, a peer could choose messages that take more memory than is
+// counted.
 const (
 	partialBytes = 96
 	spansBytes   = 160
 	pageBytes    = 576
 	windowBytes  = 1152
 	latesBytes   = 144
-	frameBytes   = 96 // of a frame.Frame itself, besides its buffer
+	frameBytes   = 96 // the size of a frame.Frame itself, without its buffer
 )
 
-// With this number of spare objects, everyday reordering allocates nothing. The spare objects
+// With these numbers of spare objects, usual reordering causes no allocations. The spare objects
 // take some 100 KB while frames are held, and otherwise a tenth of this.
 const (
 	sparePartials = 512

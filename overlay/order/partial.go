@@ -7,8 +7,8 @@ import (
 
 // These limits apply to the pieces of one frame that have arrived with gaps between them.
 const (
-	// maxSpans bounds the pieces of a frame. A frame of 64 KiB has at most 56 messages of 1,200
-	// bytes, so at most 28 pieces.
+	// maxSpans bounds the number of pieces of a frame. A frame of 64 KiB has at most 56 messages of
+	// 1,200 bytes, so at most 28 pieces with gaps between them.
 	maxSpans = 40
 	// fewSpans is the number of pieces for which the partial frame itself has room. Messages of a
 	// frame are sent in bursts, so a frame seldom has more pieces than there are paths.
@@ -18,18 +18,18 @@ const (
 // partial is a frame that is being reassembled, or waits for earlier frames.
 type partial struct {
 	flow  *flow
-	frame *frame.Frame // nil before the first bytes, and if void or out
+	frame *frame.Frame // nil before the first bytes arrive, and if void or out is set
 	since mono.Time    // when it joined its list
 
-	on         *list // nil: on none
+	on         *list // nil: in no list
 	prev, next *partial
 
-	many *[maxSpans]span // in place of few, once these were not enough
+	many *[maxSpans]span // used in place of few if there are more pieces
 	few  [fewSpans]span
 	seq  uint32
 	n    uint8 // number of pieces
 	void bool  // cannot be completed: the sender gave up a part of it
-	out  bool  // delivered already, before its turn (order not wanted)
+	out  bool  // already delivered ahead of earlier frames, because it is not Ordered
 }
 
 // span is a contiguous piece of a frame that has arrived.

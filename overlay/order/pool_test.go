@@ -6,20 +6,20 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// dirt fills every frame of the pool, like the bytes of an earlier packet. No test
-// sends it, so a delivered byte of it is a leak.
+// dirt is the byte that fills every frame of the pool, like the bytes of an earlier packet. No test
+// sends this byte, so its delivery is a leak.
 const dirt = 0
 
-// smallest is the size of the smallest buffer.
+// smallest is the size of the smallest buffer in bytes.
 const smallest = 2048
 
-// pool gives frames full of dirt, uses them again, and knows how many are out.
-// A frame released twice panics by itself.
+// pool returns frames that are filled with dirt, reuses them, and counts the frames that are not
+// released. A second release of a frame panics.
 type pool struct {
 	free  []*frame.Frame
 	out   int
-	bytes int // of the frames that are out
-	most  int // that bytes ever was
+	bytes int // bytes of the frames that are not released
+	most  int // largest value of bytes so far
 }
 
 func newPool() *pool { return &pool{} }
@@ -47,10 +47,10 @@ func (p *pool) put(f *frame.Frame) {
 	p.free = append(p.free, f)
 }
 
-// buffers returns the least bytes of the buffers that are out.
+// buffers returns the least memory that the buffers of the unreleased frames can take, in bytes.
 func (p *pool) buffers() int { return p.out * smallest }
 
-// clean reports whether f holds only bytes that were sent.
+// clean reports whether f contains only bytes that were sent.
 func clean(f *frame.Frame) bool { return !bytes.Contains(f.Data, []byte{dirt}) }
 
 type fataler interface {

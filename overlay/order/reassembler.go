@@ -12,22 +12,22 @@ import (
 // These constants are the limits of a Reassembler.
 const (
 	// DefaultHold is the default time for which a frame waits for an earlier one. The sender
-	// repairs or gives up every message within 150 ms, so a longer wait gains nothing. Linux's TCP
-	// would time out after 200 ms without progress.
+	// retransmits or gives up every message within 150 ms, so a longer wait gains nothing. Linux's
+	// TCP would time out after 200 ms without progress.
 	DefaultHold = 150 * time.Millisecond
-	// DefaultHeldBytes bounds the memory for one peer's waiting and incomplete frames, in bytes: 50
-	// ms at 5 Gbit/s. With its flow numbers and spare objects, a peer takes at most 32 MiB. A
-	// peer's share of the process's memory may be smaller: see share.go.
+	// DefaultHeldBytes bounds the memory for one peer's waiting and incomplete frames, in bytes. It
+	// is what arrives in 50 ms at 5 Gbit/s. With its sequence numbers and spare objects, a peer
+	// takes at most 32 MiB. A peer's share of the process's memory may be smaller: see share.go.
 	DefaultHeldBytes = 31 << 20
-	// keepReady bounds the capacity that is kept for ready frames to the number of frames in one
-	// round.
+	// keepReady is the largest capacity, in frames, that the slice of ready frames keeps between
+	// rounds. It is the number of frames in one round.
 	keepReady = 1024
 )
 
 // Config has the settings of a Reassembler. For fields that are zero, the defaults apply.
 type Config struct {
 	Hold      time.Duration
-	HeldBytes int // of memory: the capacity of buffers, and the state beside them
+	HeldBytes int // limit of memory in bytes: the capacity of buffers, and the state of partial frames
 	// Budget bounds the memory of all peers together. Without a Budget, only the limit of each peer
 	// applies.
 	Budget *budget.Budget
@@ -41,23 +41,23 @@ type Config struct {
 // Stats are a Reassembler's counters.
 type Stats struct {
 	Delivered uint64
-	Reordered uint64        // of those, held for an earlier frame
+	Reordered uint64        // frames among Delivered that waited for an earlier one
 	HeldNow   int           // complete frames that wait for an earlier one
 	HeldBytes int           // bytes of waiting and incomplete frames
-	Memory    int           // their memory in bytes
-	TimedOut  uint64        // gaps given up when their time was over
+	Memory    int           // memory of these frames in bytes
+	TimedOut  uint64        // gaps given up because frames had waited long enough
 	Late      uint64        // frames delivered after their gap was given up
 	Overflow  uint64        // gaps given up, and late frames dropped, because too much was held
 	OverShare uint64        // the same, because this peer's share was exceeded
-	Voided    uint64        // frames dropped because a part was given up or did not come
-	Bad       uint64        // messages dropped: header or overlap makes no sense
+	Voided    uint64        // frames dropped because a part was given up or did not arrive
+	Bad       uint64        // messages dropped: an invalid header, or an overlap with other messages
 	Longest   time.Duration // longest hold
-	Held      time.Duration // all holds together
+	Held      time.Duration // sum of all holds
 }
 
-// Reassembler joins messages to frames and restores the order of frames in each flow slot. The
-// time to process a message depends neither on its numbers, nor on the number of flows, nor on
-// the bytes held.
+// Reassembler reassembles messages into frames and restores the order of frames in each flow slot.
+// The time to process a message is independent of its numbers, of the number of flows, and of the
+// bytes held.
 type Reassembler struct {
 	cfg   Config
 	flows bySlot[flow]
@@ -67,7 +67,7 @@ type Reassembler struct {
 	waits list // in a window, complete, and waiting for an earlier one
 	lates list // among a flow's late frames
 
-	memory int // bytes of all these, with windows and frames
+	memory int // bytes of all partial frames in the lists, with their windows and frames
 	user   budget.User
 	earned earned
 	spare  spare
@@ -150,7 +150,7 @@ func (g *Reassembler) at(now mono.Time, fl *flow, seq uint32) *partial {
 
 func (g *Reassembler) fill(p *partial, h *header, m *srd.Message) {
 	switch {
-	case p.void: // the frame's loss is counted already
+	case p.void: // the loss of this frame has already been counted
 	case p.done():
 		g.stats.Bad++
 	case m.Expired:
@@ -180,10 +180,11 @@ func (g *Reassembler) enter(p *partial, from, to uint16) bool {
 	return p.add(from, to)
 }
 
-// settle delivers the frames that became deliverable when p was filled.
+// settle delivers the frames that became deliverable by the latest addition to p.
 func (g *Reassembler) settle(now mono.Time, fl *flow, p *partial) {
 	if p.whole() && !p.frame.Facts.Ordered {
-		// A frame that needs no order is delivered at once, and its partial frame stays in the window.
+		// A frame that is not Ordered is delivered immediately, but its partial frame stays in the
+		// window.
 		g.handOn(p)
 		p.out = true
 	}
@@ -241,8 +242,8 @@ func (g *Reassembler) TakeReady(dst []*frame.Frame) []*frame.Frame {
 	return dst
 }
 
-// Reset drops all state, because the peer is a new process and numbers its flows from 0.
-// Complete frames that only wait for earlier ones are delivered before the state is dropped.
+// Reset drops all state when the peer has become a new process, which numbers its flows from 0.
+// Before that, it delivers complete frames that only wait for earlier ones.
 func (g *Reassembler) Reset(now mono.Time) {
 	g.flows.each(func(fl *flow) { g.handOnWhole(now, fl) })
 	for _, l := range []*list{&g.parts, &g.lates} {
@@ -267,7 +268,7 @@ func (g *Reassembler) handOnWhole(now mono.Time, fl *flow) {
 	for seq := fl.next; fl.win != nil; seq++ {
 		var ok bool
 		if seq, ok = fl.win.first(seq); !ok || seq-fl.next >= maxAhead {
-			return // once round
+			return // the search has wrapped around
 		}
 		if p := fl.get(seq); p.on == &g.waits {
 			g.remove(p)

@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// script drives one Reassembler.
+// script runs a sequence of steps with one Reassembler.
 type script struct {
 	*testing.T
 	g    *Reassembler
@@ -37,8 +37,8 @@ func newScript(t *testing.T, cfg Config) *script {
 	return s
 }
 
-// piece is a message of frame seq of a slot: n of the frame's `length` bytes, from `offset`
-// on, each with the value seq|1.
+// piece returns a message of frame seq of a slot. It has n of the frame's `length` bytes, from
+// `offset` on, each with the value seq|1.
 func piece(slot uint16, seq uint32, offset, n, length int) *srd.Message {
 	m := &srd.Message{Data: bytes.Repeat([]byte{byte(seq) | 1}, n)}
 	h := header{slot: slot, seq: seq, offset: uint16(offset), length: uint16(length), facts: frame.Facts{Ordered: true}}
@@ -52,7 +52,7 @@ func (s *script) add(m *srd.Message) {
 	s.g.Add(s.now, m)
 }
 
-// whole adds frame seq of slot 0 in one message; its length tells its number.
+// whole adds frame seq of slot 0 as one message. Its length in bytes identifies it.
 func (s *script) whole(seqs ...uint32) {
 	s.Helper()
 	for _, q := range seqs {
@@ -95,15 +95,16 @@ func TestGapIsWaitedForThenGivenUp(t *testing.T) {
 	s.g.Advance(s.now)
 	s.want()
 	s.pass(1)
-	s.want(2, 3) // 5 came later and has time yet
+	s.want(2, 3) // 5 arrived later and may wait longer
 	s.whole(4)
 	s.want(4, 5)
 	s.whole(1)
-	s.want(1) // late is better than never
+	s.want(1) // a late frame is still delivered
 	if st := s.g.Stats(); st.TimedOut != 1 || st.Late != 1 || st.Reordered != 3 || st.HeldNow != 0 || st.HeldBytes != 0 {
 		t.Fatalf("%+v", st)
 	}
-	// 2 and 3 waited for all of the time; 5 began a moment later and ended with 4.
+	// 2 and 3 waited for the whole hold. The wait of 5 began a moment later, and ended when 4
+	// arrived.
 	if st := s.g.Stats(); st.Longest != 10*time.Millisecond || st.Held != 30*time.Millisecond-2 {
 		t.Fatalf("%+v", st)
 	}
@@ -112,7 +113,8 @@ func TestGapIsWaitedForThenGivenUp(t *testing.T) {
 	}
 }
 
-// On long paths a hold outlasts the sender's repairs, but not TCP's timeout.
+// On paths with long round trips, a hold is longer than the sender's retransmissions, but shorter
+// than TCP's timeout.
 func TestHoldForLongPaths(t *testing.T) {
 	for rtt, want := range map[time.Duration]time.Duration{
 		0: DefaultHold, 30 * time.Millisecond: DefaultHold, 40 * time.Millisecond: 200 * time.Millisecond, time.Second: MostHold,
@@ -190,7 +192,7 @@ func TestResetHandsOnWhatIsComplete(t *testing.T) {
 	s.want(0)
 }
 
-// A peer that lies about its numbers costs as much as one that does not.
+// A peer that sends false numbers causes no more work than an honest one.
 func TestNumberFarAhead(t *testing.T) {
 	s := newScript(t, Config{})
 	s.whole(3)
@@ -199,12 +201,12 @@ func TestNumberFarAhead(t *testing.T) {
 	s.pass(DefaultHold)
 	s.want(9)
 	s.add(piece(0, 1<<31-1, 0, 10, 10))
-	s.want(9) // a copy counts as late: it is the peer's own packet
+	s.want(9) // a duplicate counts as a late frame: it can only harm the peer that sent it
 	s.add(piece(0, 1<<31, 0, 11, 11))
 	s.want(10)
 }
 
-// Incomplete frames are bounded like complete ones.
+// The memory of incomplete frames is bounded like that of complete ones.
 func TestPiecesWithoutEndAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	s := newScript(t, Config{HeldBytes: limit})
@@ -220,7 +222,7 @@ func TestPiecesWithoutEndAreBounded(t *testing.T) {
 	s.want()
 }
 
-// The same for late frames.
+// The memory of late frames is bounded, too.
 func TestLatePiecesAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	s := newScript(t, Config{HeldBytes: limit})
@@ -236,8 +238,8 @@ func TestLatePiecesAreBounded(t *testing.T) {
 	s.pool.wantAllBack(t)
 }
 
-// A frame whose rest never comes, because the process ended that sent it, is not kept although
-// nothing of its flow follows.
+// If the rest of a frame never arrives, because the sending process has ended, the frame is dropped
+// even if no other frame of its flow follows.
 func TestBegunAndAbandoned(t *testing.T) {
 	s := newScript(t, Config{})
 	s.add(piece(0, 0, 0, 5, 10))
@@ -251,7 +253,7 @@ func TestBegunAndAbandoned(t *testing.T) {
 	s.want(1)
 }
 
-// A flow keeps the newest of its late frames.
+// A flow keeps only the newest of its late frames.
 func TestLateFramesOfAFlowAreBounded(t *testing.T) {
 	s := newScript(t, Config{})
 	for i := range uint32(maxLate + 4) {
@@ -264,7 +266,7 @@ func TestLateFramesOfAFlowAreBounded(t *testing.T) {
 	s.want(9)
 }
 
-// A flow that had to look far ahead once does not keep the memory for it.
+// A flow that once held frames far ahead of the next one does not keep the memory for them.
 func TestWindowsAreGivenBack(t *testing.T) {
 	const frames = 2 * sparePartials
 	s := newScript(t, Config{})
@@ -283,7 +285,7 @@ func TestWindowsAreGivenBack(t *testing.T) {
 	}
 }
 
-// Sizes are the allocator's.
+// The constants equal the allocator's sizes.
 func TestSizesAreThoseOfTheAllocator(t *testing.T) {
 	for _, c := range []struct {
 		what  any
@@ -291,7 +293,7 @@ func TestSizesAreThoseOfTheAllocator(t *testing.T) {
 	}{
 		{partial{}, partialBytes}, {[maxSpans]span{}, spansBytes}, {page{}, pageBytes}, {window{}, windowBytes}, {lates{}, latesBytes}, {frame.Frame{}, frameBytes},
 	} {
-		// The classes are an eighth of their size apart at most, and 16 bytes at least.
+		// The distance between two size classes is at most an eighth of their size, or 16 bytes.
 		size := int(reflect.TypeOf(c.what).Size())
 		if over := c.count - size; over < 0 || over > max(16, size/8) {
 			t.Errorf("%T has %d bytes, counted as %d", c.what, size, c.count)
@@ -299,8 +301,8 @@ func TestSizesAreThoseOfTheAllocator(t *testing.T) {
 	}
 }
 
-// Tables count too: a peer that sends the farthest number of each flow makes
-// them no larger than a few tens of megabytes.
+// The limit includes the tables. Even if a peer sends the farthest number of each flow, the tables
+// take at most a few tens of megabytes.
 func TestTablesAreBounded(t *testing.T) {
 	s := newScript(t, Config{})
 	var before, after runtime.MemStats
@@ -317,7 +319,7 @@ func TestTablesAreBounded(t *testing.T) {
 	}
 }
 
-// The smallest frames take memory too.
+// Even the smallest frames count with the memory that they take.
 func TestNumberOfFramesIsBounded(t *testing.T) {
 	s := newScript(t, Config{})
 	for i := range uint32(1 << 16) {
@@ -331,7 +333,7 @@ func TestNumberOfFramesIsBounded(t *testing.T) {
 	}
 }
 
-// A frame that is shorter than any packet is none.
+// A frame that is shorter than any valid packet is dropped.
 func TestShortFramesAreRefused(t *testing.T) {
 	s := newScript(t, Config{Least: 20})
 	s.add(piece(0, 0, 0, 19, 19))
@@ -342,7 +344,7 @@ func TestShortFramesAreRefused(t *testing.T) {
 	}
 }
 
-// Too many complete frames: the gap waited for longest is given up, nothing is
+// If too many complete frames wait, the gap with the longest wait is given up, and no frame is
 // dropped.
 func TestOverflowDelivers(t *testing.T) {
 	s := newScript(t, Config{HeldBytes: 25000})
@@ -357,7 +359,7 @@ func TestOverflowDelivers(t *testing.T) {
 	}
 }
 
-// Small frames lie in buffers that are larger.
+// A small frame counts with the size of its buffer, which is larger.
 func TestBuffersAreBounded(t *testing.T) {
 	const limit = 100_000
 	s := newScript(t, Config{HeldBytes: limit})
@@ -392,8 +394,8 @@ func TestNonsenseIsCounted(t *testing.T) {
 func TestOverlapNeverCompletes(t *testing.T) {
 	s := newScript(t, Config{})
 	s.add(piece(0, 0, 0, 6, 10))
-	s.add(piece(0, 0, 5, 5, 10)) // overlaps
-	s.add(piece(0, 0, 6, 2, 8))  // another length
+	s.add(piece(0, 0, 5, 5, 10)) // overlaps the earlier message
+	s.add(piece(0, 0, 6, 2, 8))  // has another frame length
 	s.want()
 	if s.g.Stats().Bad != 2 {
 		t.Fatalf("%+v", s.g.Stats())
@@ -402,8 +404,8 @@ func TestOverlapNeverCompletes(t *testing.T) {
 	s.want(9)
 }
 
-// Without a hold that ends, a flow's frames come out in order and once, however
-// their messages are mixed.
+// If holds never end, the frames of each flow are delivered once and in order, however their
+// messages are reordered.
 func TestOrderIsRestored(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -441,7 +443,7 @@ func TestOrderIsRestored(t *testing.T) {
 	}
 }
 
-// shuffleNear moves everything by up to about n places.
+// shuffleNear moves each message by up to about n positions.
 func shuffleNear(r *rand.Rand, v []srd.Message, n int) {
 	for i := range v {
 		j := min(len(v)-1, i+r.IntN(n))

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Segmenter cuts frames into messages. The zero value of Segmenter is ready for use; a flow's
-// sequence number takes memory on first use.
+// Segmenter cuts frames into messages. The zero value of Segmenter is ready for use. Memory for a
+// flow's sequence number is allocated when the number is first used.
 type Segmenter struct {
 	next  bySlot[uint32]
 	frame *frame.Frame
@@ -38,8 +38,8 @@ func (c *Segmenter) Front() (flow uint32, bytes int) {
 	return c.frame.Flow, len(c.frame.Data) - int(c.h.offset)
 }
 
-// Older reports whether the frame being cut is a datagram that was queued longer than age ago.
-// When Older is called, the segmenter must not be empty.
+// Older reports whether the frame being cut is a datagram that was queued more than `age` before
+// now. When Older is called, the segmenter must not be empty.
 func (c *Segmenter) Older(now mono.Time, age time.Duration) bool {
 	return !c.frame.TCP && now.Sub(c.frame.Enqueued) > age
 }
@@ -72,7 +72,7 @@ func (c *Segmenter) Cut(max int) srd.Message {
 	if int(c.h.offset) < len(f.Data) {
 		f.Retain()
 	} else {
-		c.frame = nil // the reference goes with the last message
+		c.frame = nil // the last message gets the frame's own reference
 	}
 	return m
 }

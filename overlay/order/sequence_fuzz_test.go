@@ -18,8 +18,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// victim is one end with a lying peer: connection and reassembly, as in the daemon. The
-// test plays the decrypted content of the peer's packets.
+// victim is an end whose peer is malicious. It has a connection and a Reassembler, as in the
+// daemon. The test passes the decrypted content of the peer's packets to it.
 type victim struct {
 	srd.OneFlow
 	conn   *srd.Conn
@@ -28,15 +28,15 @@ type victim struct {
 	train  *srd.Train
 	ready  []*frame.Frame
 	now    mono.Time
-	left   int // messages it has to send itself
+	left   int // number of messages that it still has to send
 
 	pn       [8]uint64
 	number   uint32
 	sequence uint32
-	packets  int // received
+	packets  int // packets received
 	bytes    int
 	answered int // bytes sent
-	messages int // handed on
+	messages int // messages delivered
 }
 
 // Reserve, Retake, Publish and Release implement srd.Indexes.
@@ -68,7 +68,7 @@ func (r chance) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// newVictim returns one that has a session.
+// newVictim returns a victim that has a session with the peer.
 func newVictim(t testing.TB) *victim {
 	rng := chance{rand.New(rand.NewPCG(1, 2))}
 	var ends [2]*victim
@@ -129,8 +129,8 @@ func newVictim(t testing.TB) *victim {
 
 var tuple = srd.Tuple{Local: srd.UplinkOf(netip.MustParseAddr("10.0.0.1"), 0), Remote: netip.MustParseAddrPort("10.0.0.2:7")}
 
-// alloc returns the frames of a pool with a bin for each power of two. All share their
-// bytes, which nobody looks at, so that what is allocated besides is seen.
+// alloc returns the allocator of a pool with a bin for each power of two. All frames share the same
+// bytes, which no test reads. So the test measures only the other allocations.
 func alloc() func(n int) *frame.Frame {
 	shared := make([]byte, 1<<16)
 	var bins [18][]*frame.Frame
@@ -157,11 +157,11 @@ func alloc() func(n int) *frame.Frame {
 	}
 }
 
-// A step is four bytes of a sequence: a packet's content, its parameter, the number of
-// such packets, and the time between them.
+// A step is four bytes of the fuzzed input: a packet's content, its parameter, the number of such
+// packets, and the time between them.
 const stepLen = 4
 
-// play takes the packets of one step.
+// play passes the packets of one step to the victim.
 func (v *victim) play(step []byte) {
 	kind, what, count := step[0], uint32(step[1]), 1+int(step[2])
 	for range count {
@@ -171,7 +171,7 @@ func (v *victim) play(step []byte) {
 	}
 }
 
-// fill returns a packet full of frames of a kind.
+// fill returns a packet that is filled with frames of one kind.
 func (v *victim) fill(kind byte, what uint32) (b []byte) {
 	size := 1440
 	if kind&64 != 0 {
@@ -186,7 +186,7 @@ func (v *victim) fill(kind byte, what uint32) (b []byte) {
 	return b
 }
 
-// frame appends a frame; see docs/wire.md.
+// frame appends one frame of the transport (docs/wire.md).
 func (v *victim) frame(b []byte, kind byte, what uint32) []byte {
 	message := func(slot, seq uint32, offset, length, n int) []byte {
 		b = append(b, 1)
@@ -199,9 +199,9 @@ func (v *victim) frame(b []byte, kind byte, what uint32) []byte {
 	v.sequence++
 	q := v.sequence
 	switch kind {
-	case 0: // far ahead within reach
+	case 0: // far ahead, but within the window
 		return message(0, q*(8191-what), 0, 20, 20)
-	case 1: // over all slots, out of order
+	case 1: // distributed over all slots, out of order
 		return message(q, 1+q/4096*(1+what), 0, 20, 20)
 	case 2: // unfinished
 		return message(q, 1+q/4096, int(what), 10_300+200*int(what), 1)
@@ -212,12 +212,12 @@ func (v *victim) frame(b []byte, kind byte, what uint32) []byte {
 		b = binary.BigEndian.AppendUint32(b, v.number)
 		v.number++
 		return immediate(b, q*what, 1+q/4096, 0, 100)
-	case 5: // numbers with gaps, or again
+	case 5: // numbers with gaps, or repeated numbers
 		v.number += what - 2
 		return message(what, q, 0, 20, 20)
-	case 6: // acknowledgement without records
+	case 6: // an acknowledgement without records
 		return acknowledge(b, uint64(what), 0, what%97, uint64(q))
-	case 7: // and with
+	case 7: // an acknowledgement with records
 		return acknowledge(b, uint64(what%8), int(what%17), what%3, uint64(q))
 	case 8:
 		b = append(b, 3+byte(what%2))
@@ -254,7 +254,7 @@ func acknowledge(b []byte, first uint64, records int, words uint32, q uint64) []
 	return b
 }
 
-// packet takes one packet as the daemon does.
+// packet handles one packet as the daemon does.
 func (v *victim) packet(plain []byte, slot uint16) {
 	p := srd.Packet{Tuple: tuple, Slot: slot, PN: v.pn[slot] + 1000, Size: len(plain) + srd.Overhead, Plain: plain, Keys: v.keys}
 	v.pn[slot]++
@@ -277,9 +277,9 @@ func (v *victim) packet(plain []byte, slot uint16) {
 	}
 }
 
-// FuzzLyingPeer plays sequences of packets of an authenticated peer. In any order,
-// memory stays within its bound. Each received byte causes only a bounded number of
-// bytes allocated, sent and handed on.
+// FuzzLyingPeer passes sequences of packets of an authenticated, malicious peer to a victim. In any
+// order of packets, memory must stay within its bound. Each received byte may cause only a bounded
+// number of bytes to be allocated, sent and delivered.
 func FuzzLyingPeer(f *testing.F) {
 	for kind := range byte(12) {
 		f.Add([]byte{kind, 0, 255, 16, kind, 0, 255, 20})
@@ -307,15 +307,15 @@ func FuzzLyingPeer(f *testing.F) {
 	})
 }
 
-// The budgets of a sequence.
+// These constants are the limits of the memory and the replies that a sequence may cause.
 const (
-	// once bounds the allocations that happen once: held frames, tables and rings.
+	// once bounds the bytes that are allocated only once, for held frames, tables and rings.
 	once      = 48 << 20
-	perByte   = 16 // bytes allocated for each received, from then on
-	perPacket = 1  // allocations, beside what is there once
+	perByte   = 16 // bytes allocated for each received byte, in addition to `once`
+	perPacket = 1  // allocations for each packet, in addition to those of `once`
 	objects   = 600_000
-	// A packet is answered by an acknowledgement of the smallest packet's size, and
-	// may free room for a few packets of our own.
+	// A packet causes an acknowledgement of at most the smallest packet size, and may open the
+	// window for a few packets of data.
 	answerMost = 4 * 1472
 )
 

@@ -4,17 +4,16 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A peer may hold memory in proportion to the bytes that it recently delivered, plus an initial
-// allowance. If a peer only begins frames, or withholds a frame for which others wait, it
-// delivers nothing, and its allowance stays small. The process's budget bounds the memory of all
-// peers, in equal shares.
+// The frames of a peer may take memory in proportion to the bytes that the peer recently delivered,
+// plus an initial allowance. If a peer only begins frames, or withholds a frame for which others
+// wait, it delivers nothing, and its share stays small. The process's budget bounds the memory of
+// all peers, in equal shares.
 const (
-	// firstBytes is the allowance of a new peer before its first complete frame, in bytes: a round
-	// trip of 30 ms at 1 Gbit/s.
+	// firstBytes is the allowance of a peer before its first complete frame, in bytes. It is the
+	// amount of data in a round trip of 30 ms at 1 Gbit/s.
 	firstBytes = 4 << 20
-	// earnTime is the shortest time for which a delivered frame counts; the longest time is twice
-	// as long. No frame waits longer than MostHold, so all waiting frames have arrived within
-	// earnTime.
+	// A delivered frame counts for at least earnTime, and for at most twice that time. No frame
+	// waits longer than MostHold, so all waiting frames have arrived within earnTime.
 	earnTime = MostHold
 	// earnFactor allows for buffers twice as large as their frames, and for rates that double in
 	// each round trip of slow start.

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/budget"
 )
 
-// hoard sends whole frames of 1,000 bytes, each behind one that never comes, and returns the
-// most memory that they take.
+// hoard sends whole frames of 1,000 bytes, each of which waits for one that is never sent. It
+// returns the largest amount of memory that the frames took.
 func (s *script) hoard(slot uint16, bytes int) (most int) {
 	for i := range uint32(bytes / 1000) {
 		s.add(piece(slot+uint16(i%64), 2+2*(i/64), 0, 1000, 1000))
@@ -17,7 +17,7 @@ func (s *script) hoard(slot uint16, bytes int) (most int) {
 	return most
 }
 
-// honest delivers so many bytes in order.
+// honest sends `bytes` bytes in order, which are delivered immediately.
 func (s *script) honest(slot uint16, bytes int) {
 	for i := range uint32(bytes / 1000) {
 		s.add(piece(slot, i, 0, 1000, 1000))
@@ -27,8 +27,8 @@ func (s *script) honest(slot uint16, bytes int) {
 	}
 }
 
-// A peer that delivers nothing holds little, one that delivers much what it delivered, and
-// only for as long as that counts.
+// If a peer delivers nothing, its frames may take little memory. If it delivers much, they may take
+// about as much as it delivered, but only as long as those bytes count.
 func TestWhatWaitsFollowsWhatIsDelivered(t *testing.T) {
 	liar := newScript(t, Config{})
 	if most := liar.hoard(0, 64<<20); most > firstBytes+1<<20 || most < firstBytes/2 {
@@ -51,7 +51,8 @@ func TestWhatWaitsFollowsWhatIsDelivered(t *testing.T) {
 	}
 }
 
-// Peers that hold much share one budget, and a peer above its share loses its own frames.
+// Peers whose frames take much memory share one budget. A peer above its share loses its own
+// frames.
 func TestPeersShareOneBudget(t *testing.T) {
 	b := budget.New(16 << 20)
 	honest := newScript(t, Config{Budget: b})
@@ -80,7 +81,8 @@ func TestPeersShareOneBudget(t *testing.T) {
 	if b.Users() != 0 {
 		t.Errorf("%d users are left when all is given back", b.Users())
 	}
-	// However it ends: in order, by time, or given up.
+	// The waiting may end because the missing frame arrives, because of the time limit, or because
+	// of a tombstone.
 	for name, end := range map[string]func(*script){
 		"in order": func(s *script) { s.add(piece(0, 0, 0, 1000, 1000)); s.add(piece(0, 1, 0, 1000, 1000)) },
 		"by time":  func(s *script) { s.g.Advance(s.now.Add(time.Hour)) },

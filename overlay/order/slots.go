@@ -1,12 +1,12 @@
 package order
 
 // blockSlots is the number of slots in a block. A block takes 256 bytes of sequence numbers or
-// 1.5 KB of receiver state. A peer with few flows needs few blocks.
+// 1.5 KB of receiver state. A peer with few flows needs only a few blocks.
 const blockSlots = 64
 
-// bySlot is an array of T, one for each slot, whose blocks take memory on first use. The list of
-// blocks too takes memory on first use, because most of a thousand peers may never have traffic.
-// The zero value of bySlot is ready for use.
+// bySlot is an array with an element of type T for each slot. Its blocks are allocated on first
+// use. The list of blocks is also allocated on first use, because most of a thousand peers may never
+// have traffic. The zero value of bySlot is ready for use.
 type bySlot[T any] struct {
 	blocks *[Slots / blockSlots]*[blockSlots]T
 }

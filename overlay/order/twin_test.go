@@ -14,18 +14,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// twin is a Reassembler without bounds on memory, slow and obvious: it looks at
-// everything each time and keeps a flag for each byte.
+// twin is a slow and obvious model of a Reassembler, without bounds on memory. At each step it
+// examines all frames, and it keeps a flag for each byte.
 type twin struct {
 	hold  time.Duration
 	flows map[uint16]*twinFlow
-	out   []string // what is delivered
+	out   []string // the delivered frames
 	stats Stats
 }
 
 type twinFlow struct {
 	next uint32
-	due  map[uint32]*twinFrame // from next on
+	due  map[uint32]*twinFrame // frames with numbers from next on
 	late []*twinFrame          // oldest first
 }
 
@@ -36,7 +36,7 @@ type twinFrame struct {
 	data  []byte
 	there []bool
 	void  bool
-	gone  bool // delivered before its turn
+	gone  bool // delivered ahead of earlier frames
 	since mono.Time
 	begun mono.Time
 	held  bool
@@ -113,7 +113,7 @@ func (w *twin) fill(now mono.Time, f *twinFrame, h *header, m *srd.Message) {
 	}
 }
 
-// pieces counts the pieces there would be with from..to.
+// pieces returns the number of pieces that the frame would have with from..to added.
 func (f *twinFrame) pieces(from, to int) (n int) {
 	before := false
 	for i, there := range f.there {
@@ -148,8 +148,7 @@ func (w *twin) run(now mono.Time, fl *twinFlow) {
 	}
 }
 
-// skip gives up every frame before the number `to` that is not there, and counts the
-// gaps.
+// skip gives up every missing frame with a number below `to`, and returns the number of gaps.
 func (w *twin) skip(now mono.Time, fl *twinFlow, to uint32) (gaps int) {
 	gap := false
 	for i := 0; fl.next != to && i < maxAhead; i++ {
@@ -208,7 +207,7 @@ func (w *twin) addLate(now mono.Time, fl *twinFlow, h *header, m *srd.Message) {
 	}
 }
 
-// advance gives up gaps in the order in which the frames behind them came.
+// advance abandons gaps in the order in which the frames after them arrived.
 func (w *twin) advance(now mono.Time) {
 	for _, fl := range w.flows {
 		for len(fl.late) > 0 && now >= fl.late[0].since.Add(lateLife) {
@@ -242,7 +241,8 @@ func (w *twin) advance(now mono.Time) {
 	}
 }
 
-// parts returns the frames that have a place and do not wait for their turn.
+// parts returns the frames that correspond to the Reassembler's list parts: in a window, incomplete
+// or without a frame.
 func (w *twin) parts() (v []*twinFrame) {
 	for _, fl := range w.flows {
 		for _, f := range fl.due {
@@ -254,8 +254,8 @@ func (w *twin) parts() (v []*twinFrame) {
 	return v
 }
 
-// before breaks ties between frames of one moment. The twins may break ties
-// differently, so the tests never let two flows hold a frame since the same moment.
+// before orders two frames that arrived at the same time. The Reassembler may order them
+// differently, so in the tests no frames of two flows begin to wait at the same time.
 func (w *twin) before(a, b *twinFrame) bool {
 	return cmp.Compare(a.slot, b.slot) < 0 || a.slot == b.slot && int32(a.seq-b.seq) < 0
 }
@@ -312,7 +312,7 @@ func (w *twin) deadline() mono.Time {
 	return at
 }
 
-// held returns the bytes of all frames that are there, whole or in part.
+// held returns the bytes of all held frames, complete or not.
 func (w *twin) held() (n int) {
 	for _, fl := range w.flows {
 		for _, f := range fl.due {
@@ -327,15 +327,14 @@ func (w *twin) held() (n int) {
 	return n
 }
 
-// want returns the counters that a Reassembler must show.
+// want returns the counters that the Reassembler must have.
 func (w *twin) want() Stats {
 	s := w.stats
 	s.HeldBytes, s.HeldNow = w.held(), len(w.waiting())
 	return s
 }
 
-// message draws any message of a few frames around the one that is due, some of
-// them nonsense.
+// message draws a message of a frame near the next one. Some of the messages are invalid.
 func message(t *rapid.T, near func(slot uint16) uint32) srd.Message {
 	h := header{
 		slot:   rapid.SampledFrom([]uint16{0, 1, Slots - 1}).Draw(t, "slot"),

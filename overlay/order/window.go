@@ -2,14 +2,14 @@ package order
 
 import "math/bits"
 
-// maxAhead bounds how far a frame may be ahead of the next frame of its slot: 40 ms of 200,000
-// small packets a second.
+// maxAhead bounds how far a frame may be ahead of the next frame of its slot. It allows for 40 ms
+// of packets at 200,000 packets a second.
 const maxAhead = 8192
 
-// A window has an entry for each of the next maxAhead frame numbers of a flow. A page of
-// pagePlaces entries takes memory only while it contains a frame. Each frame needs at most one
-// page, and two bitmaps find the lowest frame. Random frame numbers from a peer therefore cost
-// no more than consecutive ones.
+// A window has an entry for each of the next maxAhead frame numbers of a flow. A page of pagePlaces
+// entries takes memory only while it contains a frame. Each frame needs at most one page, and two
+// bitmaps show where the lowest frame is. So finding a frame takes the same time for random frame
+// numbers as for consecutive ones.
 const (
 	pagePlaces  = 64
 	windowPages = maxAhead / pagePlaces
@@ -23,7 +23,7 @@ type window struct {
 
 // page is a part of a window with at least one frame.
 type page struct {
-	some uint64 // bit i: place i is taken
+	some uint64 // bit i: entry i has a frame
 	at   [pagePlaces]*partial
 }
 
@@ -46,7 +46,8 @@ func (w *window) first(seq uint32) (lowest uint32, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	// In the page of seq, any entry before seq belongs to a number one window later.
+	// In the page of seq, an entry at an index before seq's belongs to a number of the next round
+	// of the ring.
 	at := i*pagePlaces + uint32(bits.TrailingZeros64(w.pages[i].some))
 	return seq + (at-seq)%maxAhead, true
 }

@@ -27,7 +27,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkParse looks at one packet from the device.
+// BenchmarkParse parses one packet from the device.
 func BenchmarkParse(b *testing.B) {
 	p := spec{payload: bytesUpTo(1400), options: 12}.build()
 	var in Info
@@ -37,7 +37,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkRebuild checks one super-frame from a peer and makes its virtio header.
+// BenchmarkRebuild validates one super-frame from a peer and builds its virtio header.
 func BenchmarkRebuild(b *testing.B) {
 	f := spec{payload: bytesUpTo(60000)}.frame(1400)
 	dst := make([]byte, VnetHeaderLen)

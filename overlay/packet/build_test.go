@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet/packettest"
 )
 
-// spec describes a packet field by field. From it, build makes the bytes, with
-// checksums summed word by word: the slow twin of the package.
+// spec describes a packet field by field. The method build() makes the packet's bytes from it. It
+// sums checksums word by word, as a slow model of the package.
 type spec struct {
 	v6       bool
 	udp      bool
@@ -100,7 +100,7 @@ func (s spec) addresses() (src, dst []byte) {
 	return netip.MustParseAddr(from).AsSlice(), netip.MustParseAddr(to).AsSlice()
 }
 
-// frame is the super-frame of the spec, with segments of `size` bytes.
+// frame returns the super-frame that s describes, with segments of `size` bytes.
 func (s spec) frame(size int) *frame.Frame {
 	s.partial = true
 	f := frame.New(s.build(), nil)

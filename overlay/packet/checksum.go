@@ -6,9 +6,10 @@ import (
 )
 
 // sum adds the bytes of b to acc in ones' complement arithmetic (RFC 1071). The bytes count as
-// big-endian 16-bit words, padded with a zero byte. Sums of 64-bit words with their carry are
-// equal modulo 65,535, so fold16 can reduce the result at the end. If b is a part of checksummed
-// data, b must begin at an even offset of the data.
+// big-endian 16-bit words, padded with a zero byte. A sum of 64-bit words with their carries is
+// congruent to the sum of 16-bit words modulo 65,535. So sum adds 64-bit words, and fold16 reduces
+// the result at the end. If b is a part of checksummed data, b must begin at an even offset of the
+// data.
 func sum(b []byte, acc uint64) uint64 {
 	var carry uint64
 	for len(b) >= 8 {
@@ -31,9 +32,9 @@ func fold16(acc uint64) uint16 {
 	return uint16(acc)
 }
 
-// pseudoSum returns the value of a partial checksum field, which is the pseudo-header's sum, not
-// complemented (RFC 9293 section 3.1, RFC 8200 section 8.1). The parameter `length` is the
-// number of bytes of transport header and payload.
+// pseudoSum returns the value of a partial checksum field. This is the sum over the pseudo-header,
+// without the final complement (RFC 9293 section 3.1, RFC 8200 section 8.1). The parameter `length`
+// is the number of bytes of transport header and payload.
 func pseudoSum(b []byte, in *Info, length int) uint16 {
 	addresses := b[12:20]
 	if in.Version == 6 {

@@ -13,7 +13,7 @@ func TestSumMatchesTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "b")
 		got, want := fold16(sum(b, 0)), packettest.Sum(b)
-		// Zero has two forms in ones' complement.
+		// Zero has two representations in ones' complement.
 		if got%0xffff != want%0xffff {
 			t.Fatalf("%x: %#x, want %#x", b, got, want)
 		}

@@ -5,11 +5,11 @@
 // Reason and never panic. A Reason other than OK names the counter under which the caller drops
 // the packet.
 //
-// A super-frame has the form of one long packet:
+// A super-frame has the layout of one long packet:
 //
 //	| IP header, length of the whole | TCP or UDP header | payload ........ |
 //	                                                      \ GSOSize \ ... \ rest
 //
 // The checksum field of a super-frame contains the sum over the pseudo-header only (the kernel's
-// CHECKSUM_PARTIAL), so the tunnel need not sum up the payload.
+// CHECKSUM_PARTIAL), so the tunnel need not compute the sum over the payload.
 package packet

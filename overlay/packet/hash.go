@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// FlowKey is the secret key of FlowHash. Without the secret key, nobody can choose packets whose
-// hashes share a bucket.
+// FlowKey is the secret key of FlowHash. A sender that does not know the key cannot choose packets
+// whose hashes share a bucket.
 type FlowKey [2]uint64
 
-// metaLen is the length of the flow key without the addresses, in bytes: ports, protocol, and a
-// flag for fragments. For packets in a tunnel, the tunnel's identifier adds tunnelLen bytes to
-// the flow key.
+// metaLen is the length, in bytes, of the flow key without the addresses. These bytes are the
+// ports, the protocol, and a flag for fragments. For packets in a tunnel, the tunnel's identifier
+// adds tunnelLen bytes to the flow key.
 const (
 	metaLen   = 6
 	tunnelLen = 8
@@ -44,7 +44,7 @@ func FlowOf(b []byte, in *Info, key FlowKey) (hash uint32, proto uint8) {
 }
 
 // mayTunnel reports whether the outer header may belong to a known tunnel. For most packets
-// mayTunnel returns false, so their payload need not be read.
+// mayTunnel returns false, so their payload is not read.
 func mayTunnel(in *Info) bool {
 	switch in.Proto {
 	case ProtoUDP:
@@ -95,8 +95,8 @@ func (h *sip) innerAddresses(in *Info) {
 	h.n += len(src) + len(dst)
 }
 
-// end adds ports and protocol to the hash, and returns the hash. The parameter `more` is the
-// number of bytes that h.n does not include.
+// end adds ports and protocol to the hash, and returns the hash. The parameter `more` is the number
+// of hashed bytes that h.n does not count.
 func (h *sip) end(in *Info, more int) uint32 {
 	last := uint64(h.n+more+metaLen)<<56 |
 		uint64(in.SrcPort) | uint64(in.DstPort)<<16 | uint64(in.Proto)<<32

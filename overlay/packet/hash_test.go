@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A run of the simulator is replayed with the same hashes, so they are
-// pinned for one packet of each version.
+// The simulator must repeat a run with the same hashes. So the hashes of one packet of each IP
+// version are constants in this test.
 func TestFlowHashIsPinned(t *testing.T) {
 	for _, c := range []struct {
 		v6   bool
@@ -34,7 +34,7 @@ func TestFlowHashSpreads(t *testing.T) {
 			d := float64(c - flows/buckets)
 			chi += d * d / (flows / buckets)
 		}
-		// 255 degrees of freedom: mean 255, standard deviation 23.
+		// With 255 degrees of freedom, chi-squared has the mean 255 and the standard deviation 23.
 		if chi > 255+6*23 {
 			t.Errorf("v6 %v: chi square %.0f", v6, chi)
 		}
@@ -72,8 +72,8 @@ func hash(t testing.TB, b []byte, key FlowKey) uint32 {
 	return FlowHash(b, &in, key)
 }
 
-// If an interface identifier made a factor of the mixing function zero under any key,
-// all prefixes would share one bucket.
+// The hash must not have a factor that an interface identifier can make zero. Otherwise addresses
+// with that identifier would share one bucket for all prefixes.
 func TestFlowsOfOneInterfaceIdentifierDiffer(t *testing.T) {
 	for _, id := range []uint64{0x13198a2e03707345, 0x243f6a8885a308d3, 0xa4093822299f31d1, 0} {
 		for key := range uint64(5) {
@@ -108,14 +108,14 @@ func TestFlowsChosenUnderAnotherKeyAreSpread(t *testing.T) {
 			}
 		}
 		for bucket, got := range n {
-			if got > 3*flows/buckets { // 16 expected, standard deviation 4
+			if got > 3*flows/buckets { // the expected number is 16, with standard deviation 4
 				t.Errorf("v6 %v: %d of %d flows in bucket %d", v6, got, flows, bucket)
 			}
 		}
 	}
 }
 
-// slowSip is SipHash-2-4 by the paper's text, byte by byte.
+// slowSip computes SipHash-2-4 byte by byte, as the paper describes it.
 func slowSip(key FlowKey, m []byte) uint64 {
 	v := [4]uint64{
 		key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,

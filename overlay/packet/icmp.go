@@ -1,7 +1,7 @@
 package packet
 
-// ICMPError returns the type of the ICMP error b in the words of RFC 792 and RFC 4443. If b is
-// no ICMP error, ICMPError returns ""; b may be arbitrary bytes.
+// ICMPError returns the name of the ICMP error b's type in RFC 792 or RFC 4443. If b is not an ICMP
+// error, ICMPError returns "". The slice b may contain arbitrary bytes.
 func ICMPError(b []byte) string {
 	var in Info
 	if Parse(b, &in) != OK || len(b) < in.HeaderLen+2 || in.laterFragment(b) {

@@ -47,14 +47,14 @@ const (
 	ipv4TotalOffset = 2
 )
 
-// Info describes the headers of one inner packet. The headers of a super-frame apply to all its
-// segments, so Info describes a super-frame like a packet.
+// Info describes the headers of one inner packet. It also describes a super-frame, whose headers
+// apply to all its segments.
 type Info struct {
 	Version  uint8 // 4 or 6
 	Proto    uint8 // the upper-layer protocol, after all extension headers
 	ECN      uint8 // RFC 3168: 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE
 	Fragment bool  // part of a fragmented packet, or carries a fragment header
-	Routed   bool  // IPv6 routing header with segments left: Dst is not the final one
+	Routed   bool  // an IPv6 routing header has segments left, so Dst is not the final destination
 
 	Src, Dst netip.Addr
 
@@ -126,8 +126,8 @@ func IsPureAck(b []byte) bool {
 	return tcp[tcpFlagsOffset]&tcpControl == tcpACK
 }
 
-// upper returns the bytes after the first IP header of b, and their protocol number. If b is no
-// IP packet, upper() returns 0 and nil; b may be arbitrary bytes.
+// upper returns the bytes after the first IP header of b, and their protocol number. If b is not an
+// IP packet, upper() returns 0 and nil. The slice b may contain arbitrary bytes.
 func upper(b []byte) (proto uint8, rest []byte) {
 	switch {
 	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:
@@ -174,8 +174,8 @@ func (in *Info) parse4(b []byte) Reason {
 	return OK
 }
 
-// parse6 reads an IPv6 header (RFC 8200 section 3) and its extension headers.
-// A jumbogram (payload length zero) does not fit MaxLen and is BadLength.
+// parse6 reads an IPv6 header (RFC 8200 section 3) and its extension headers. For a jumbogram
+// (payload length zero), which is longer than MaxLen, parse6 returns BadLength.
 func (in *Info) parse6(b []byte) Reason {
 	if len(b) < ipv6HeaderLen {
 		return Truncated
@@ -238,8 +238,9 @@ func isExtension(proto uint8) bool {
 	return false
 }
 
-// parseTransport reads the ports and the length of the transport header. A packet with a short
-// or malformed transport header gets no ports and no offload, and is left to the receiving host.
+// parseTransport reads the ports and the length of the transport header. If the transport header is
+// short or malformed, the packet gets no ports and no offload. It is still carried, and the
+// receiving host decides about it.
 func (in *Info) parseTransport(l4 []byte) {
 	switch in.Proto {
 	case ProtoTCP:

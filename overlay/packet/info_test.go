@@ -41,7 +41,7 @@ func TestParseUDP6(t *testing.T) {
 	}
 }
 
-// extend puts extension headers in front of the upper layer of a v6 packet.
+// extend inserts extension headers before the upper-layer header of an IPv6 packet.
 func extend(b []byte, kinds []byte, headers ...[]byte) []byte {
 	out := append([]byte{}, b[:40]...)
 	next := b[6]
@@ -118,8 +118,7 @@ func TestFragmentsShareAFlow(t *testing.T) {
 	b = spec{v6: true, udp: true, payload: bytesUpTo(100)}.build()
 	head := []byte{0, 0, 0, 1, 0, 0, 0, 9}
 	tail := []byte{0, 0, 0, 104, 0, 0, 0, 9}
-	// Parse does not look behind the fragment header: a later fragment has payload
-	// there.
+	// Parse does not read beyond the fragment header, because a later fragment has payload there.
 	f = parse(t, extend(b, []byte{ProtoFragment}, head))
 	l = parse(t, extend(b, []byte{ProtoFragment}, tail))
 	if !f.Fragment || !SameFlow(&f, &l) || f.Proto != ProtoUDP || f.HeaderLen != 48 || f.SrcPort != 0 {
@@ -134,7 +133,7 @@ func TestEchoIdentifierIsThePort(t *testing.T) {
 	if in := parse(t, b); in.SrcPort != 0xabcd || in.CSumOffset != 0 {
 		t.Errorf("%+v", in)
 	}
-	b[20] = 3 // unreachable: no identifier there
+	b[20] = 3 // destination unreachable, which has no identifier
 	if in := parse(t, b); in.SrcPort != 0 {
 		t.Errorf("%+v", in)
 	}
@@ -176,10 +175,10 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// A broken transport header is carried without ports or offload.
+// A packet with a malformed transport header is carried without ports and offload.
 func TestBrokenTransportIsCarried(t *testing.T) {
 	b := spec{payload: bytesUpTo(10)}.build()
-	b[32] = 0x10 // data offset 4 bytes
+	b[32] = 0x10 // a data offset of 4 bytes
 	if in := parse(t, b); in.L4HeaderLen != 0 || in.SrcPort != 4321 {
 		t.Errorf("%+v", in)
 	}
@@ -204,7 +203,7 @@ func TestReasonNames(t *testing.T) {
 	}
 }
 
-// A packet with data, or with another flag, may be a request or its answer.
+// A packet with data, or with a flag other than ACK, may be a request or a response.
 func TestPureAcknowledgements(t *testing.T) {
 	for what, c := range map[string]struct {
 		s    spec
@@ -229,7 +228,7 @@ func TestPureAcknowledgements(t *testing.T) {
 	for n := range len(whole) {
 		IsPureAck(whole[:n])
 	}
-	whole[32] = 0 // a header of no bytes
+	whole[32] = 0 // a header length of 0
 	if IsPureAck(whole) {
 		t.Error("a header of 0 bytes is no acknowledgement")
 	}

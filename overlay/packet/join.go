@@ -7,12 +7,13 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// Joining reverses Segment, for consecutive packets that are written to the TUN device. In the
-// kernel, joining is generic receive offload (net/ipv4/tcp_offload.c, udp_offload.c).
+// Joining makes a super-frame from consecutive packets that are written to the TUN device. It is
+// the reverse of Segment. The kernel's equivalent is generic receive offload
+// (net/ipv4/tcp_offload.c, udp_offload.c).
 
 const (
 	tcpACK          = 0x10
-	tcpControl      = 0x3f // the flags without ECN's, RFC 9293 section 3.1
+	tcpControl      = 0x3f // the TCP flags except those of ECN, RFC 9293 section 3.1
 	tcpAckOffset    = 8
 	tcpWindowOffset = 14
 	tcpUrgOffset    = 18
@@ -26,9 +27,9 @@ func (in *Info) Payload() int { return in.TotalLen - in.HeaderLen - in.L4HeaderL
 // Joinable reports whether the packet b, whose headers the argument `in` describes, can join a
 // super-frame, and returns the frame's kind. Joinable accepts only plain TCP segments with data,
 // and UDP datagrams. An IPv4 packet must have no options and must forbid fragmentation, because
-// otherwise its identification would matter (RFC 6864 section 4). Joining replaces the
-// checksums, so Joinable verifies them: the IPv4 header's always, the transport's unless it is
-// partial. A packet that Validate would refuse is not joinable.
+// otherwise its identification would matter (RFC 6864 section 4). Joining replaces the checksums,
+// so Joinable verifies them first: always that of the IPv4 header, and that of the transport unless
+// it is partial. A packet that Validate would refuse is not joinable.
 func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 	if facts.GSO != frame.GSONone || facts.GSOSize != 0 || in.Fragment || in.Routed || in.L4HeaderLen == 0 || in.Payload() == 0 {
 		return frame.GSONone, false
@@ -61,9 +62,9 @@ func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 	return kind, true
 }
 
-// Follows reports whether segmentation would produce b as the packet whose payload begins n
-// bytes after that of packet a. Both packets must be Joinable; Follows does not compare their
-// lengths.
+// Follows reports whether b could be a later segment of a super-frame that begins with a. That is,
+// segmentation would produce b as the packet whose payload begins n bytes after that of a. Both
+// packets must be Joinable; Follows does not compare their lengths.
 func Follows(a []byte, ai *Info, n int, b []byte, bi *Info) bool {
 	if ai.Version != bi.Version || ai.Proto != bi.Proto || ai.L4HeaderLen != bi.L4HeaderLen || !sameIP(a, b, ai.Version) {
 		return false

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// cut returns all segments of a super-frame as packets of their own, with complete
-// checksums where complete says so.
+// cut returns all segments of a super-frame as separate packets. Packet i has a complete checksum
+// if complete(i) returns true.
 func (s spec) cut(f *frame.Frame, complete func(i int) bool) (parts []*frame.Frame) {
 	var in Info
 	Parse(f.Data, &in)
@@ -25,7 +25,7 @@ func (s spec) cut(f *frame.Frame, complete func(i int) bool) (parts []*frame.Fra
 	return parts
 }
 
-// Join restores the frames that Segment cut, to the last bit.
+// Join restores exactly the frames that Segment has cut.
 func TestJoinReversesSegment(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpec(t)
@@ -58,8 +58,8 @@ func TestJoinReversesSegment(t *testing.T) {
 	})
 }
 
-// field is some bytes of a header, and the bits in each of them that may differ
-// between packets that are joined.
+// field describes a field of a header, and which bits of each of its bytes may differ between
+// packets that are joined.
 type field struct {
 	name     string
 	from, to int
@@ -77,7 +77,7 @@ var ipv6Fields = []field{
 	{"hop limit", 7, 8, 0}, {"source", 8, 24, 0}, {"destination", 24, 40, 0},
 }
 
-// The partial checksum is free, because Join always overwrites it.
+// The partial checksum may differ, because Join always overwrites it.
 var tcpFields = []field{
 	{"ports", 0, 4, 0}, {"sequence number", 4, 8, 0}, {"acknowledgement", 8, 12, 0}, {"data offset, reserved", 12, 13, 0},
 	{"flags", 13, 14, tcpPSH}, {"window", 14, 16, 0}, {"checksum", 16, 18, 0xff}, {"urgent pointer", 18, 20, 0}, {"options", 20, 32, 0},
@@ -85,8 +85,8 @@ var tcpFields = []field{
 
 var udpFields = []field{{"ports", 0, 4, 0}, {"length", 4, 6, 0}, {"checksum", 6, 8, 0xff}}
 
-// A change of any single bit of the second packet's headers, except free fields,
-// prevents the joining. The IPv4 header checksum is correct for the changed header.
+// If any single bit of the second packet's headers is changed, the packets are not joined. Bits
+// that may differ are the exception. The IPv4 header checksum is correct for the changed header.
 func TestFollowsRefusesEachChangedBit(t *testing.T) {
 	for _, s := range []spec{
 		{options: 12}, {v6: true, options: 12, ecn: 2}, {udp: true, ecn: 1}, {udp: true, v6: true},
@@ -121,7 +121,7 @@ func TestFollowsRefusesEachChangedBit(t *testing.T) {
 	}
 }
 
-// fieldOf is the field in which byte at of the packet lies.
+// fieldOf returns the field that contains the byte with the index `at` of the packet.
 func (s spec) fieldOf(at int) field {
 	fields, l4 := ipv4Fields, tcpFields
 	header := ipv4HeaderLen
@@ -142,7 +142,7 @@ func (s spec) fieldOf(at int) field {
 	panic("no field there")
 }
 
-// Packets that Joinable refuses by themselves, without a comparison.
+// Joinable refuses these packets by themselves, without a comparison with another packet.
 func TestNotJoinable(t *testing.T) {
 	v6 := spec{v6: true, flags: tcpACK, payload: bytesUpTo(40)}.build()
 	tcp, udp := spec{flags: tcpACK, payload: bytesUpTo(41)}, spec{udp: true, payload: bytesUpTo(41)}
@@ -193,8 +193,9 @@ func TestNotJoinable(t *testing.T) {
 	}
 }
 
-// FuzzJoin takes two packets of a peer. If they are joined, the result is valid and
-// is cut into the two again. Only the IPv4 identification of the second is made up.
+// FuzzJoin takes two packets of a peer. If they are joined, the result must be valid, and must be
+// cut into the same two packets again. Only the IPv4 identification of the second packet may
+// differ.
 func FuzzJoin(f *testing.F) {
 	for _, s := range []spec{{flags: tcpACK, options: 12}, {flags: tcpACK, v6: true}, {udp: true}, {udp: true, v6: true}} {
 		for _, n := range []int{2, 90, 2000} {
@@ -246,8 +247,8 @@ func FuzzJoin(f *testing.F) {
 	})
 }
 
-// normal returns the packet with a partial checksum, since a complete one has two forms
-// of zero. With noID, it clears the IPv4 identification.
+// normal returns the packet with a partial checksum, because a complete checksum of zero has two
+// representations. If noID is set, normal clears the IPv4 identification.
 func normal(b []byte, in *Info, noID bool) []byte {
 	b = bytes.Clone(b)
 	writePartial(b, in)

@@ -10,8 +10,8 @@ import (
 // Part describes a packet that may become part of a super-frame: an ordinary packet, or a packet
 // in a UDP tunnel. All parts of one super-frame inside a tunnel share the tunnel's headers.
 type Part struct {
-	Info          // of the outermost packet, from Parse
-	Tunnel Tunnel // the inner headers, if Kind is tunnelled
+	Info          // the outermost headers, from Parse
+	Tunnel Tunnel // the inner headers, if Kind is a tunnelled kind
 	Kind   frame.GSO
 }
 
@@ -80,9 +80,9 @@ func (p *Part) Follows(a []byte, k, n int, b []byte, q *Part) bool {
 		Follows(a[at:], &p.Tunnel.Inner, n, b[at:], &q.Tunnel.Inner)
 }
 
-// numbered reports whether b has the IP identification that segmentation would assign to packet
-// k after a. The IP identification matters only for packets that may be fragmented (RFC 6864,
-// section 4), which includes most tunnels' packets.
+// numbered reports whether b has the IP identification that segmentation would assign to packet k,
+// counted from packet a. The IP identification matters only for packets that may be fragmented (RFC
+// 6864, section 4), which includes most tunnels' packets.
 func numbered(a []byte, k int, b []byte, version uint8) bool {
 	return version != 4 || a[ipv4FlagsOffset]&ipv4DontFrag != 0 ||
 		binary.BigEndian.Uint16(b[ipv4IDOffset:]) == binary.BigEndian.Uint16(a[ipv4IDOffset:])+uint16(k)

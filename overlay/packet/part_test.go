@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// pieces are the packets that a tunnelled super-frame stands for.
+// pieces returns the packets of a tunnelled super-frame.
 func pieces(t testing.TB, f *frame.Frame) (parts []*frame.Frame) {
 	t.Helper()
 	var in Info
@@ -24,13 +24,13 @@ func pieces(t testing.TB, f *frame.Frame) (parts []*frame.Frame) {
 	return parts
 }
 
-// describe returns p as a part, if it may be one.
+// describe returns the Part that describes p, if p is joinable.
 func describe(p *frame.Frame) (part Part, ok bool) {
 	ok = Parse(p.Data, &part.Info) == OK && part.Joinable(p.Data, p.Facts, true)
 	return part, ok
 }
 
-// fragmentable allows fragments of the outer IPv4 packets, as VXLAN does by default.
+// fragmentable permits fragmentation of the outer IPv4 packets, as VXLAN does by default.
 func fragmentable(f *frame.Frame) {
 	if f.Data[0]>>4 == 4 {
 		f.Data[ipv4FlagsOffset] = 0
@@ -38,8 +38,8 @@ func fragmentable(f *frame.Frame) {
 	}
 }
 
-// Packets that a tunnel's end cut are joined again, to the last bit, unless the kernel
-// refuses such super-frames.
+// Packets that were cut from a tunnelled super-frame are joined to exactly the same super-frame,
+// unless the kernel refuses such super-frames.
 func TestPartsOfTunnels(t *testing.T) {
 	const size = 1300
 	every(func(s shell, inner spec) {
@@ -88,7 +88,7 @@ func texts(v []*frame.Frame) (all []string) {
 	return all
 }
 
-// A tunnel's packet with a single changed bit is not joined.
+// If a single bit of a tunnel's packet is changed, it is not joined.
 func TestNoFlippedBitIsJoined(t *testing.T) {
 	every(func(s shell, inner spec) {
 		inner.payload = inner.payload[:900]
@@ -110,7 +110,7 @@ func TestNoFlippedBitIsJoined(t *testing.T) {
 	})
 }
 
-// Packets of tunnels that may be fragmented on their way keep their identifications.
+// If a tunnel's outer packets may be fragmented, joining preserves their identifications.
 func TestPartsAreNumbered(t *testing.T) {
 	whole := shell{kind: "vxlan"}.carried(t, spec{flags: tcpACK, payload: bytesUpTo(3000)}, 1000)
 	for _, free := range []bool{true, false} {
@@ -127,8 +127,8 @@ func TestPartsAreNumbered(t *testing.T) {
 	}
 }
 
-// FuzzPart takes two packets of a peer, of a tunnel or not. If they are joined, the result
-// is valid and is cut into the two again.
+// FuzzPart takes two packets of a peer, inside a tunnel or not. If they are joined, the result must
+// be valid, and must be cut into the same two packets again.
 func FuzzPart(f *testing.F) {
 	for _, s := range []shell{{kind: "vxlan"}, {kind: "vlan", sum: true}, {kind: "geneve", v6: true, sum: true}} {
 		for _, inner := range []spec{{flags: tcpACK, payload: bytesUpTo(2000)}, {v6: true, flags: tcpACK, payload: bytesUpTo(2000)}, {udp: true, payload: bytesUpTo(2000)}} {
@@ -167,9 +167,10 @@ func FuzzPart(f *testing.F) {
 	})
 }
 
-// bare returns a tunnel's packet with partial checksums, since complete ones have two forms
-// of zero. With noID, it clears the outer identification. It always clears the inner IPv4
-// identification: inner packets are joined only if they forbid fragments.
+// bare returns a tunnel's packet with partial checksums, because complete checksums of zero have
+// two representations. If noID is set, bare clears the outer identification. It always clears the
+// inner IPv4 identification, which has no meaning, because inner packets are joined only if they
+// forbid fragmentation.
 func bare(b []byte, at int, in *Info, noID bool) []byte {
 	b = bytes.Clone(b)
 	var inner Info

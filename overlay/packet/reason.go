@@ -15,10 +15,10 @@ const (
 	TooLong                  // more than MaxLen bytes
 	BadSegmentSize           // segment size zero, under MinSegment, or set on a single packet
 	TooManySegments          // more than MaxSegments
-	UnknownOffload           // a segmentation kind that is not carried
+	UnknownOffload           // a kind of segmentation that the tunnel does not carry
 	OffloadMismatch          // segmentation kind and inner protocol disagree
 	OffloadOnFragment        // segmentation or partial checksum on an IP fragment
-	OffloadOnRouted          // the same with an IPv6 routing header still to be followed
+	OffloadOnRouted          // the same, while an IPv6 routing header has segments left
 	BadTransport             // the TCP or UDP header that the offload needs is absent or malformed
 	PartialMissing           // segmentation without a partial checksum
 	BadChecksumPlace         // the checksum to be completed lies outside the packet

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// In virtio headers of both lengths, the bits for a UDP tunnel change nothing in other
-// packets, and make no super-frames of them. (CVE-2026-23254 of Linux: segments with these
-// flags got a wrong checksum.)
+// The flags for a UDP tunnel, in virtio headers of both lengths, have no effect on packets outside
+// such tunnels, and do not make super-frames of them. (In CVE-2026-23254 of Linux, segments with
+// these flags got a wrong checksum.)
 func TestEncapsulationBitsOutsideOfTunnels(t *testing.T) {
 	for _, s := range []spec{{payload: bytesUpTo(3000)}, {v6: true, payload: bytesUpTo(3000)}, {udp: true, payload: bytesUpTo(3000)}, {v6: true, udp: true, payload: bytesUpTo(3000)}} {
 		for _, bits := range []uint8{vnetTunnel4, vnetTunnel6, vnetTunnel4 | vnetTunnel6} {

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// A length field next to 65,536 does not wrap to a small one (wireguard-go summed IPv6's
-// payload length and its header in 16 bits).
+// A length near 65,536 does not wrap around to a small one. (wireguard-go added IPv6's payload
+// length and header length in 16 bits.)
 func TestLengthsDoNotWrap(t *testing.T) {
 	for _, field := range []uint16{0xffff, 0xffff - 39, 0xffff - 40, 0xffd8, 0xffd9} {
 		b := spec{v6: true, udp: true, payload: bytesUpTo(100)}.build()

@@ -50,9 +50,9 @@ func SegmentLen(in *Info, facts frame.Facts, i int) int {
 }
 
 // Segment writes packet i of the super-frame b into dst, which must have SegmentLen bytes. The
-// segmented packet equals the one that the kernel's tcp_gso_segment or udp_gso_segment would
-// make. The packet's checksum remains partial, so only the fact CSum applies to the packet. The
-// index i must be below the number of segments.
+// segmented packet equals the one that the kernel's tcp_gso_segment or udp_gso_segment would make.
+// The packet's checksum remains partial, so of the facts only CSum applies to the packet. The index
+// i must be below the number of segments.
 func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	headers, size := in.HeaderLen+in.L4HeaderLen, int(facts.GSOSize)
 	copy(dst, b[:headers])

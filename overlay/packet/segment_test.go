@@ -21,7 +21,7 @@ func drawSpec(t *rapid.T) spec {
 	}
 }
 
-// part returns the required segment i of s, built from its description.
+// part returns the description of segment i that Segment must produce from s.
 func (s spec) part(i, size int) spec {
 	last := (i+1)*size >= len(s.payload)
 	p := s
@@ -55,7 +55,8 @@ func TestSegmentMatchesTwin(t *testing.T) {
 		if want := p.build(); !bytes.Equal(got, want) {
 			t.Fatalf("segment %d of %d\ngot  %x\nwant %x", i, n, got, want)
 		}
-		// Completed, it is the packet that would have been on the wire.
+		// With its checksum completed, the segment must equal the packet that a host without
+		// offload would have sent.
 		part := parseRapid(t, got)
 		completeChecksum(got, part.CSumStart, part.CSumOffset)
 		p.partial = false
@@ -90,8 +91,8 @@ func TestDropLastSegmentMatchesTwin(t *testing.T) {
 	})
 }
 
-// FIN belongs to the last byte of the stream. If it stayed when that byte goes,
-// the receiver would take the stream as ended early.
+// FIN follows the last byte of the stream. If FIN stayed although that byte was removed, the
+// receiver would take an earlier byte for the end of the stream.
 func TestDropLastSegmentTakesFIN(t *testing.T) {
 	f := spec{flags: 0x19, payload: bytesUpTo(2500)}.frame(1000)
 	if !DropLastSegment(f) {

@@ -2,12 +2,13 @@ package packet
 
 import "encoding/binary"
 
-// Singles recognizes TCP packets that the kernel could have passed in one super-frame, because
-// each continues the previous packet of its flow. The zero value of Singles has seen no packet.
+// Singles recognizes TCP packets that the kernel could have passed in one super-frame, because each
+// continues the previous packet of its flow. The zero value of Singles is the state before the
+// first packet.
 type Singles struct {
 	flow    uint32
 	next    uint32 // sequence number after the previous packet
-	payload int    // of the previous packet, bytes; 0: nothing continues it
+	payload int    // payload bytes of the previous packet; 0: no packet can continue it
 }
 
 // tcpAE is a flag in the byte of the data offset. Only AccECN sets it (RFC 9768 section 3.1).

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The segments of a super-frame continue each other, except for the first.
+// Each segment of a super-frame except the first one continues the previous segment.
 func TestSinglesKnowASuperFrameCutUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpec(t)
@@ -69,7 +69,7 @@ func TestSinglesThatNoSuperFrameHolds(t *testing.T) {
 	}
 }
 
-// A short segment ends a super-frame, and so does a pause.
+// A short segment ends a super-frame, and so does Reset.
 func TestSinglesEnd(t *testing.T) {
 	var singles Singles
 	seq := uint32(0)
@@ -98,7 +98,7 @@ func TestSinglesEnd(t *testing.T) {
 	}
 }
 
-// A packet that Segment and Complete made is one that needs no offload.
+// A packet that Segment and Complete produced needs no offload.
 func TestCompletePacketsNeedNoOffload(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpec(t)

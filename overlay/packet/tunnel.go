@@ -2,8 +2,8 @@ package packet
 
 import "encoding/binary"
 
-// A known tunnel is identified by the IP protocol, or for UDP by the destination port. A packet
-// of an unknown tunnel is hashed and carried by its outer headers.
+// A known tunnel is identified by the IP protocol, or for UDP by the destination port. A packet of
+// an unknown tunnel is treated as an ordinary packet, by its outer headers.
 const (
 	protoIPIP = 4  // RFC 2003
 	protoSIT  = 41 // RFC 4213
@@ -19,9 +19,9 @@ const (
 	vxlanHeaderLen  = 8
 	vxlanValid      = 0x08 // the header has a network identifier
 	geneveHeaderLen = 8
-	geneveOptions   = 0x3f // their length in four bytes each
+	geneveOptions   = 0x3f // mask of the length of the options, in units of four bytes
 	greHeaderLen    = 4
-	greChecksum     = 0x80 // each of these three flags adds four bytes
+	greChecksum     = 0x80 // each of these three flags adds four bytes to the header
 	greKey          = 0x20
 	greSequence     = 0x10
 	greOthers       = 0x4f // routing, and the bits that RFC 2784 reserves
@@ -47,9 +47,9 @@ func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 	return id, n > 0 && n <= len(p) && Parse(p[:n], out) == OK
 }
 
-// tunnelled returns the inner packet in the payload b of an IP packet, from the inner IP header
-// on, and the tunnel's identifier. If b does not belong to a known tunnel, tunnelled() returns
-// nil.
+// tunnelled returns the inner packet in the payload b of an IP packet, and the tunnel's identifier.
+// The result `inner` begins with the inner IP header. If b does not belong to a known tunnel,
+// tunnelled() returns nil.
 func tunnelled(proto uint8, b []byte) (inner []byte, id uint32) {
 	switch {
 	case proto == protoIPIP, proto == protoSIT:

@@ -8,16 +8,16 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet/packettest"
 )
 
-// shell is a tunnel's packet around an inner one.
+// shell describes the outer part of a tunnel's packet.
 type shell struct {
-	v6   bool   // outside
+	v6   bool   // the outer IP version is 6
 	kind string // vxlan, vlan, flannel, geneve, geneve3, gre, greeth, ipip
 	id   uint32
 	port uint16 // outer source
 	sum  bool   // the outer UDP header has a checksum
 }
 
-// header is the bytes between the outer IP or UDP header and the inner packet.
+// header returns the bytes between the outer IP or UDP header and the inner packet.
 func (s shell) header(inner []byte) []byte {
 	kind := uint16(etherIPv4)
 	if inner[0]>>4 == 6 {
@@ -31,9 +31,9 @@ func (s shell) header(inner []byte) []byte {
 	case "vlan":
 		ether = append(bytes.Repeat([]byte{2}, 12), 0x81, 0, 0, 5)
 		return append(append([]byte{8, 0, 0, 0}, id...), binary.BigEndian.AppendUint16(ether, kind)...)
-	case "geneve": // Ethernet, eight bytes of options
+	case "geneve": // with an Ethernet header and eight bytes of options
 		return append(append(append([]byte{2, 0, 0x65, 0x58}, id...), 1, 2, 3, 1, 0, 0, 0, 0), ether...)
-	case "geneve3": // no Ethernet header
+	case "geneve3": // without an Ethernet header
 		return append(binary.BigEndian.AppendUint16([]byte{0, 0}, kind), id...)
 	case "gre": // with a key
 		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16([]byte{greKey, 0}, kind), s.id)
@@ -62,7 +62,7 @@ func (s shell) around(inner []byte, partial bool) []byte {
 		l4 = append(udp, l4...)
 	}
 	b := spec{v6: s.v6, udp: true}.build()
-	b = append(b[:len(b)-8], l4...) // the header of another packet
+	b = append(b[:len(b)-8], l4...) // a header made for another packet
 	at := 40
 	if s.v6 {
 		binary.BigEndian.PutUint16(b[4:], uint16(len(l4)))
@@ -138,13 +138,13 @@ func TestFlowInsideOfTunnels(t *testing.T) {
 	}
 }
 
-// padded is around an inner packet that is followed by n bytes.
+// padded is like around, with n bytes after the inner packet.
 func (s shell) padded(inner []byte, n int) []byte {
 	return s.around(append(inner, make([]byte, n)...), false)
 }
 
-// A packet that only looks like a tunnel's is a flow of its own ports. Nothing is read
-// beyond its end.
+// A packet that only resembles a tunnel's belongs to the flow of its outer ports. No byte beyond
+// its end is read.
 func TestWhatIsNoTunnel(t *testing.T) {
 	for _, s := range shells {
 		whole := s.around(spec{payload: bytesUpTo(10)}.build(), false)

@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// A super-frame of a UDP tunnel also has the form of one long packet:
+// A super-frame of a UDP tunnel also has the layout of one long packet:
 //
 //	| outer IP | UDP | tunnel header, Ethernet | inner IP | TCP or UDP | payload ...... |
 //	0                                          At                        \ GSOSize \ ..
@@ -17,21 +17,21 @@ import (
 // inner checksum of the frame is partial.
 
 const (
-	// maxTunnelHeader bounds the bytes between the outer UDP header and the inner IP header. The
-	// longest are those of Geneve with all its options (RFC 8926 section 3.4) and of a tagged
-	// Ethernet frame.
+	// maxTunnelHeader bounds the number of bytes between the outer UDP header and the inner IP
+	// header. The longest case is Geneve with all its options (RFC 8926 section 3.4), followed by
+	// an Ethernet header with a VLAN tag.
 	maxTunnelHeader = geneveHeaderLen + 63*4 + etherHeaderLen + vlanTagLen
 
-	// tunAsEthernet is the length of an Ethernet header. Linux adds the length of an Ethernet
-	// header to the minimum offset of an outer UDP header (virtio_net_hdr_tnl_to_skb), even on
-	// devices without Ethernet headers. The kernel does not otherwise use the offset in the virtio
-	// header, because the receiving stack finds the UDP header by itself.
+	// tunAsEthernet is the length of an Ethernet header. When Linux checks the minimum offset of
+	// the outer UDP header, it includes an Ethernet header even on devices without Ethernet headers
+	// (virtio_net_hdr_tnl_to_skb). The kernel uses the offset in the virtio header only for this
+	// check, because the receiving stack finds the UDP header by itself.
 	tunAsEthernet = 14
 )
 
 // Tunnel describes the inner headers of a super-frame in a UDP tunnel.
 type Tunnel struct {
-	At    int // where the inner packet begins
+	At    int // offset of the inner packet
 	Inner Info
 }
 
@@ -64,8 +64,8 @@ func (t *Tunnel) facts(f frame.Facts) frame.Facts {
 	return f
 }
 
-// Describe describes a super-frame of a UDP tunnel that VnetHeader.Facts has prepared or that a
-// peer sent. The parameter `in` is the result of Parse for b.
+// Describe fills in t from a super-frame of a UDP tunnel, which VnetHeader.Facts has prepared or a
+// peer has sent. The parameter `in` is the result of Parse for b.
 func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 	at := 0
 	if in.Proto == ProtoUDP && in.L4HeaderLen > 0 {
@@ -75,13 +75,14 @@ func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 }
 
 // Validate checks a super-frame of a UDP tunnel from a peer, and prepares it for the TUN device.
-// For frames outside a UDP tunnel there is the function Validate. The parameter `in` is the result
-// of Parse for b.
+// For frames outside a UDP tunnel, use the function Validate. The parameter `in` is the result of
+// Parse for b.
 func (t *Tunnel) Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.validate(b, in, facts, MinSegment)
 }
 
-// ValidateJoined is Validate for a frame that Part.Join made, whose segments may have any size.
+// ValidateJoined is like Validate, but for a frame that Part.Join made. Its segments may have any
+// size.
 func (t *Tunnel) ValidateJoined(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.validate(b, in, facts, 1)
 }
@@ -123,7 +124,8 @@ func (t *Tunnel) summed(b []byte, in *Info) bool {
 	return binary.BigEndian.Uint16(b[in.CSumStart+in.CSumOffset:]) != 0
 }
 
-// complete computes both checksums, the inner one first, because the outer one covers it.
+// complete computes both checksums. It computes the inner one first, because the outer one covers
+// it.
 func (t *Tunnel) complete(b []byte, in *Info) {
 	completeChecksum(b[t.At:], t.Inner.CSumStart, t.Inner.CSumOffset)
 	if t.summed(b, in) {
@@ -193,8 +195,8 @@ func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
 }
 
 // VnetHeader returns the long virtio header for a frame that Validate accepted. If the result
-// `fits` is false, the kernel would refuse the frame, because the kernel requires room for an
-// Ethernet header.
+// `fits` is false, the kernel would refuse the frame: its check assumes an Ethernet header
+// (tunAsEthernet), for which there is no room.
 func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader, fits bool) {
 	h = BuildVnetHeader(b[t.At:], &t.Inner, t.facts(facts))
 	h.HdrLen += uint16(t.At)
@@ -224,7 +226,7 @@ func outerStart(in *Info) int {
 // fits reports whether the kernel accepts a frame with these headers.
 func (t *Tunnel) fits(in *Info) bool { return outerStart(in)+udpHeaderLen <= t.At }
 
-// tunnelFacts is the part of VnetHeader.Facts for a super-frame of a UDP tunnel.
+// tunnelFacts does the work of VnetHeader.Facts for a super-frame of a UDP tunnel.
 func (h VnetHeader) tunnelFacts(b []byte, in *Info, out *frame.Facts) Reason {
 	kind, ok := gsoKind(h.GSOType &^ (vnetTunnel4 | vnetTunnel6))
 	if !ok || kind == frame.GSONone {

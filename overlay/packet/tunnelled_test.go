@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// super is a tunnelled super-frame as the kernel gives it, and its header.
+// super returns a tunnelled super-frame and its virtio header, as they are read from the device.
 func (s shell) super(inner spec, size int) ([]byte, VnetHeader) {
 	inner.partial = true
 	p := inner.build()
@@ -39,7 +39,7 @@ func (s shell) super(inner spec, size int) ([]byte, VnetHeader) {
 	return b, h
 }
 
-// carried is such a frame as it crosses the network.
+// carried returns such a super-frame as it is sent to the peer.
 func (s shell) carried(t testing.TB, inner spec, size int) *frame.Frame {
 	t.Helper()
 	b, h := s.super(inner, size)
@@ -54,7 +54,7 @@ func (s shell) carried(t testing.TB, inner spec, size int) *frame.Frame {
 	return f
 }
 
-// every calls do for tunnels and inner packets of all kinds.
+// every calls do for all kinds of tunnels and of inner packets.
 func every(do func(s shell, inner spec)) {
 	for _, kind := range []string{"vxlan", "vlan", "geneve", "geneve3"} {
 		for i := range 16 {
@@ -64,7 +64,7 @@ func every(do func(s shell, inner spec)) {
 	}
 }
 
-// Cutting gives the same packets that the tunnel's end would have made of each segment.
+// Segment produces the same packets that the tunnel's end would have made from each inner segment.
 func TestTunnelledSegments(t *testing.T) {
 	const size = 1300
 	every(func(s shell, inner spec) {
@@ -100,8 +100,9 @@ func TestTunnelledSegments(t *testing.T) {
 	})
 }
 
-// The kernel's header comes out as it went in, but for where it must not say the truth,
-// and the bytes as well.
+// After the way through the tunnel, the virtio header and the bytes are the same as before. Only
+// two fields of the header differ: hdr_len, and the outer offset, which is shifted for the kernel's
+// check (tunAsEthernet).
 func TestTunnelHeaderAndBack(t *testing.T) {
 	every(func(s shell, inner spec) {
 		was, h := s.super(inner, 1300)
@@ -134,7 +135,7 @@ func TestTunnelHeaderAndBack(t *testing.T) {
 	})
 }
 
-// A queue takes segments off until an ordinary packet is left, with correct checksums.
+// DropLastSegment removes segments until an ordinary packet is left. All checksums remain correct.
 func TestDropLastTunnelled(t *testing.T) {
 	every(func(s shell, inner spec) {
 		f := s.carried(t, inner, 1300)
@@ -188,7 +189,7 @@ func TestGoldenTunnelled(t *testing.T) {
 	}
 }
 
-// Claims that a peer must not make.
+// Validate refuses these claims of a peer.
 func TestTunnelledNonsense(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*frame.Frame)
@@ -245,7 +246,7 @@ func TestTunnelsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// FuzzTunnelled plays a peer that says anything of a tunnelled super-frame.
+// FuzzTunnelled imitates a peer that sends arbitrary facts about a tunnelled super-frame.
 func FuzzTunnelled(f *testing.F) {
 	for _, s := range []shell{{kind: "vxlan"}, {kind: "geneve", v6: true, sum: true}, {kind: "geneve3", sum: true}} {
 		for _, inner := range []spec{{payload: bytesUpTo(2000)}, {v6: true, payload: bytesUpTo(2000)}, {udp: true, payload: bytesUpTo(2000)}} {
@@ -297,7 +298,7 @@ func FuzzTunnelled(f *testing.F) {
 	})
 }
 
-// FuzzTunnelFacts gives headers of a faulty kernel.
+// FuzzTunnelFacts passes virtio headers that a faulty kernel might return.
 func FuzzTunnelFacts(f *testing.F) {
 	for _, kind := range []string{"vxlan", "geneve"} {
 		b, h := shell{kind: kind, sum: true}.super(spec{payload: bytesUpTo(2000)}, 700)

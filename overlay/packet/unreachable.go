@@ -33,7 +33,7 @@ const (
 
 	icmpv6Unreachable        = 1
 	icmpv6AddressUnreachable = 3
-	icmpv6Informational      = 128 // types below are errors, RFC 4443 section 2.1
+	icmpv6Informational      = 128 // types below this value are errors, RFC 4443 section 2.1
 	icmpv6Redirect           = 137
 
 	// internetControl is the IP precedence of ICMP errors (RFC 1812 section 4.3.2.5).
@@ -43,10 +43,10 @@ const (
 
 // UnreachableLen returns the length of the ICMP error for the packet b, or 0 if no error may be
 // sent. The parameter `in` is the result of Parse for b. RFC 1122 section 3.2.2 and RFC 4443
-// section 2.4 (e) forbid errors about ICMP errors, multicasts, broadcasts and later fragments.
-// Both RFCs also forbid errors to a source that is not a single host. A packet whose source
-// equals its destination is forged, and the error would have the same source and destination.
-// The caller must also check for broadcast addresses of subnets.
+// section 2.4 (e) forbid errors about ICMP errors, multicasts, broadcasts and later fragments. Both
+// RFCs also forbid errors to a source address that does not identify a single host. A packet whose
+// source equals its destination is forged, so it causes no error either. The caller must also check
+// for broadcast addresses of subnets.
 func UnreachableLen(b []byte, in *Info) int {
 	switch {
 	case !singleHost(in.Src) || in.Src == in.Dst || in.Dst.IsMulticast() || in.Dst == broadcast || in.laterFragment(b) || in.isError(b):
@@ -91,7 +91,7 @@ func (in *Info) isError(b []byte) bool {
 	return in.Fragment && in.Version == 6 && isExtension(in.Proto)
 }
 
-// asks reports whether an ICMP type is a query or a reply to one (RFC 792, 950 and 8335).
+// asks reports whether an ICMP type is a query, or the reply to a query (RFC 792, 950 and 8335).
 func asks(kind uint8) bool {
 	switch kind {
 	case icmpEchoReply, icmpEchoRequest, 13, 14, 15, 16, 17, 18, 42, 43:

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet/packettest"
 )
 
-// answerTo returns the ICMP error for b; nil: none.
+// answerTo returns the ICMP error for b, or nil if no error is sent.
 func answerTo(t *testing.T, b []byte) []byte {
 	t.Helper()
 	var in Info
@@ -20,12 +20,12 @@ func answerTo(t *testing.T, b []byte) []byte {
 	if n == 0 {
 		return nil
 	}
-	out := bytes.Repeat([]byte{0xaa}, n) // old bytes, as in a pool's buffer
+	out := bytes.Repeat([]byte{0xaa}, n) // old bytes, as in a buffer from a pool
 	PutUnreachable(out, b, &in)
 	return out
 }
 
-// wantAnswer checks that out answers b as a host would check it.
+// wantAnswer checks, as a host would, that `out` is a valid ICMP error about b.
 func wantAnswer(t *testing.T, out, b []byte) {
 	t.Helper()
 	var in, of Info
@@ -82,7 +82,7 @@ func TestUnreachableAnswers(t *testing.T) {
 		"ping of IPv6":       icmpPacket(true, icmpv6EchoRequest),
 		"a first fragment":   firstFragment(),
 		"one of IPv6":        fragment6(ProtoUDP, 1),
-		"class E":            withAddr(spec{}.build(), 12, "240.1.2.3"), // tunnels may use it
+		"class E":            withAddr(spec{}.build(), 12, "240.1.2.3"), // a tunnel may use such addresses
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := answerTo(t, b)
@@ -103,7 +103,7 @@ func firstFragment() []byte {
 	return b
 }
 
-// fragment6 is a fragment of IPv6 with that offset and those flags.
+// fragment6 returns an IPv6 fragment with the given offset and flags.
 func fragment6(proto uint8, offset uint16) []byte {
 	b := extend(spec{v6: true, udp: true, payload: bytesUpTo(40)}.build(), []byte{ProtoFragment}, make([]byte, 8))
 	b[40] = proto

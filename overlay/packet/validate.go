@@ -7,19 +7,20 @@ import (
 )
 
 const (
-	// MaxLen is the largest length of an inner packet or super-frame, in bytes. The IPv4 total
-	// length and the UDP length have 16 bits, and the TUN device's limit for super-frames is lower.
+	// MaxLen is the largest length of an inner packet or super-frame, in bytes. The fields for the
+	// IPv4 total length and the UDP length have 16 bits. The TUN device's limit for super-frames is
+	// lower.
 	MaxLen = 65535
 
 	// MaxSegments is the largest number of packets into which one frame may be cut. Linux cuts a
-	// UDP frame into at most 128 segments (UDP_MAX_SEGMENTS), and 128 segments of MinSegment bytes
-	// are almost a full frame.
+	// UDP frame into at most 128 segments (UDP_MAX_SEGMENTS). For TCP the limit costs little,
+	// because 128 segments of MinSegment bytes are almost a full frame.
 	MaxSegments = 128
 
 	// MinSegment is the smallest segment size of a frame with more than one segment, in bytes. The
-	// kernel accepts a segment size of 1, with which one small message would make thousands of
-	// packets. An ordinary TCP sends no segments below 536 bytes (RFC 9293 section 3.7.1) minus
-	// 40 bytes of TCP options. If a frame has smaller segments, the sending end of the tunnel
+	// kernel accepts a segment size of 1. With it, one small message from a peer would become
+	// thousands of packets. TCP normally sends no segments below 536 bytes (RFC 9293 section 3.7.1)
+	// minus 40 bytes of TCP options. If a frame has smaller segments, the sending end of the tunnel
 	// cuts the frame into packets.
 	MinSegment = 536 - 40
 )
@@ -32,7 +33,7 @@ func Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, MinSegment)
 }
 
-// ValidateJoined is Validate for a frame that Join made, whose segments may have any size.
+// ValidateJoined is like Validate, but for a frame that Join made. Its segments may have any size.
 func ValidateJoined(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, 1)
 }

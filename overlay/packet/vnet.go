@@ -41,8 +41,8 @@ const (
 //
 //	flags 1, gso_type 1, hdr_len 2, gso_size 2, csum_start 2, csum_offset 2
 //
-// The long form of the header has two more fields, in little endian: the offsets of the outer
-// UDP header and of the inner packet.
+// The long form of the header has two more fields, in little-endian byte order: the offsets of the
+// outer UDP header and of the inner packet.
 type VnetHeader struct {
 	Flags, GSOType                         uint8
 	HdrLen, GSOSize, CSumStart, CSumOffset uint16
@@ -112,8 +112,8 @@ func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
 	case frame.GSOUDP:
 		t = vnetGSOUDPL4
 	}
-	// Only the first segment carries CWR, and the flag vnetGSOECN makes the kernel cut the frame
-	// accordingly (RFC 3168 section 6.1.2).
+	// CWR may be set only in the first segment (RFC 3168 section 6.1.2). The flag vnetGSOECN makes
+	// the kernel cut the frame that way.
 	if in.Proto == ProtoTCP && g != frame.GSONone && b[in.HeaderLen+tcpFlagsOffset]&tcpCWR != 0 {
 		t |= vnetGSOECN
 	}
@@ -122,10 +122,11 @@ func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
 
 // Facts translates the virtio header of packet b, whose headers the argument `in` describes, to
 // facts in `out`. Facts sets the fields GSO, GSOSize and CSum of `out`, and does not change
-// Ordered. Facts completes in b a partial checksum other than the outermost TCP or UDP one,
-// because no peer could describe it. Facts ignores the field hdr_len, because on forwarded
-// frames the kernel stores the length of its linear part there. In a super-frame of a UDP
-// tunnel, Facts writes the offset of the inner packet into the outer UDP length field.
+// Ordered. If the header names a partial checksum other than that of the outermost TCP or UDP
+// header, Facts completes this checksum in b, because the facts cannot describe it to the peer.
+// Facts ignores the field hdr_len, because for forwarded frames the kernel stores the length of the
+// buffer's linear part there. In a super-frame of a UDP tunnel, Facts writes the offset of the
+// inner packet into the outer UDP length field.
 func (h VnetHeader) Facts(b []byte, in *Info, out *frame.Facts) Reason {
 	if h.GSOType&(vnetTunnel4|vnetTunnel6) != 0 {
 		return h.tunnelFacts(b, in, out)

@@ -21,8 +21,8 @@ func TestVnetHeaderBytes(t *testing.T) {
 	}
 }
 
-// The kernel's description of a frame must be the same at the other end. The facts in
-// between carry only kind, size and a bit.
+// The virtio header of a frame must be the same at both ends of the tunnel. The facts between them
+// have only the kind, the segment size and one bit.
 func TestOffloadCrossesTheTunnel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpec(t)
@@ -45,7 +45,7 @@ func TestOffloadCrossesTheTunnel(t *testing.T) {
 		}
 		want := bytes.Clone(b)
 		field := b[in.CSumStart+in.CSumOffset:]
-		field[0], field[1] = 0xde, 0xad // a peer's claim there is not believed
+		field[0], field[1] = 0xde, 0xad // the receiver must not trust the peer's value there
 		if r := Validate(b, &in, &facts); r != OK {
 			t.Fatalf("Validate: %v", r)
 		}
@@ -67,14 +67,14 @@ func TestFactsWithoutOffload(t *testing.T) {
 	}
 }
 
-// A partial checksum somewhere else (of a tunnelled packet, or behind a routing
-// header) is completed here, since the peer could not find it.
+// A partial checksum in another place (in a tunnelled packet, or after a routing header) is
+// completed at the sending end, because the facts cannot describe its place to the peer.
 func TestForeignPartialChecksumIsCompleted(t *testing.T) {
 	inner := spec{partial: true, payload: bytesUpTo(51)}
 	b := spec{udp: true, payload: inner.build()}.build()
 	inner.partial = false
 	want := spec{udp: true, payload: inner.build()}.build()
-	copy(want[20+udpCSumOffset:], b[20+udpCSumOffset:20+udpCSumOffset+2]) // the outer sum is not ours
+	copy(want[20+udpCSumOffset:], b[20+udpCSumOffset:20+udpCSumOffset+2]) // not the inner one's
 	in := parse(t, b)
 	var facts frame.Facts
 	h := VnetHeader{Flags: vnetNeedsCSum, CSumStart: 20 + 8 + 20, CSumOffset: 16}

@@ -24,7 +24,7 @@ func setCapabilities(set, inherited uint64) error {
 		{Effective: uint32(set), Permitted: uint32(set), Inheritable: uint32(inherited)},
 		{Effective: uint32(set >> 32), Permitted: uint32(set >> 32), Inheritable: uint32(inherited >> 32)},
 	}
-	var hold runtime.Pinner // a stack may move meanwhile
+	var hold runtime.Pinner // a goroutine's stack may move during the call
 	defer hold.Unpin()
 	hold.Pin(&header)
 	hold.Pin(&data)

@@ -18,14 +18,14 @@ import (
 // lastCap is the highest number that a capability can have, because a set has 64 bits.
 const lastCap = 63
 
-// Drop reduces the capabilities of the process, and its bounding set, to the given capability,
-// also for programs that it executes. No other process may attach to this process, and it writes
-// no core file, because its memory contains keys. The returned error names each privilege that
-// could not be given up.
+// Drop reduces the capabilities of the process, and its bounding set, to the given capability. This
+// also applies to programs that the process executes. Because the memory of the process contains
+// keys, Drop prevents that other processes attach to it, and that it writes a core file. The
+// returned error names each privilege that could not be given up.
 //
-// User 0 remains user 0, but without privileges over other users' files. If dir belongs to
-// another user, such as a service's, the process becomes that user. User 0 without privileges
-// could not remove its own files in dir.
+// A process of user 0 remains user 0, but loses its privileges over other users' files. If dir
+// belongs to another user, such as the user of a service, the process becomes that user. Otherwise
+// it could not remove its own files in dir.
 func Drop(dir string, capability uint) error {
 	defer awake()()
 	own := uint64(1) << capability
@@ -41,8 +41,8 @@ func Drop(dir string, capability uint) error {
 	}
 	return errors.Join(append(errs,
 		named("ambient capabilities", every(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)),
-		// Hide comes last, because a change of user or capabilities resets the dumpable flag to the
-		// system's default.
+		// Hide is called last, because a change of user or capabilities resets the dumpable flag to
+		// the system's default.
 		Hide(),
 	)...)
 }
@@ -52,14 +52,14 @@ func Drop(dir string, capability uint) error {
 func Hide() error {
 	return errors.Join(
 		named("RLIMIT_CORE", unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})),
-		named("PR_SET_DUMPABLE", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)), // belongs to the memory, so it covers all threads
+		named("PR_SET_DUMPABLE", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)), // of the memory, so for all threads
 	)
 }
 
-// wakeEvery bounds the delay of a system call on all threads. For a system call on all threads,
-// the runtimes of Go 1.26 and 1.27 stop all threads. A thread that enters a blocking system call
-// at that moment is overlooked until some timer of the program fires. The daemon's next timer
-// may be a second away.
+// wakeEvery bounds the delay of a system call on all threads. For such a call, the runtimes of Go
+// 1.26 and 1.27 stop all threads. If a thread enters a blocking system call at that moment, the
+// runtime notices it only when some timer of the program fires. The daemon's next timer may be a
+// second away.
 const wakeEvery = time.Millisecond
 
 // awake fires a timer repeatedly until the returned function stop is called.
@@ -75,7 +75,7 @@ func awake() (stop func()) {
 	return func() { over.Store(true) }
 }
 
-// every makes a system call on all threads, because Linux keeps credentials for each thread.
+// every makes a system call on all threads, because in Linux each thread has its own credentials.
 // Go's runtime can make a system call on all threads only if no C code is linked in. The command
 // "go build" links C code if a compiler is installed. If C code is linked in, package psx
 // interrupts each thread to make the call.
@@ -107,7 +107,7 @@ func dropBounding(have uint64, but uint) error {
 		}
 		err := every(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, uintptr(c))
 		if errors.Is(err, unix.EINVAL) {
-			return nil // the kernel has no more
+			return nil // the kernel has no capabilities with higher numbers
 		}
 		if err != nil {
 			return named("bounding set", err)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// secureNoRoot stops a program from gaining capabilities only because user 0 executes it
+// secureNoRoot prevents that a program gains capabilities only because user 0 executes it
 // (SECBIT_NOROOT and SECBIT_NOROOT_LOCKED, capabilities(7)).
 const secureNoRoot = 1<<0 | 1<<1
 

@@ -7,19 +7,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// active counts the flows among the frames that leave the queue, weighted by their bytes. A flow
-// with a thousandth of the bytes, such as acknowledgements, counts for almost nothing. The count
-// is (sum of bytes)^2 / sum of (bytes^2), the inverse of Simpson's index. If all flows are
-// equal, the count is their number.
+// active estimates how many flows the frames that leave the queue belong to, weighted by their
+// bytes. A flow with a thousandth of the bytes, such as a flow of acknowledgements, adds almost
+// nothing. The count is (sum of bytes)^2 / sum of (bytes^2), the inverse of Simpson's index. If all
+// flows are equal, the count is their number.
 type active struct {
 	since        mono.Time
 	period       uint32
-	sum, squares float64 // bytes of this period
-	count        float64 // of the last whole period
+	sum, squares float64 // of this period: sum of the flows' bytes, and of their squares
+	count        float64 // result for the last complete period
 }
 
-// add counts n bytes of a flow that leave the queue. A period lasts as long as the longest usual
-// round trip, so that a flow between two acknowledgements still counts.
+// add counts n bytes of a flow that leave the queue. A period is as long as the longest common
+// round trip (the CoDel interval). So a flow that is waiting for an acknowledgement still counts.
 func (a *active) add(now mono.Time, fl *flow, n int, period time.Duration) {
 	if now.Sub(a.since) > period {
 		a.count, a.sum, a.squares = a.equal(), 0, 0

@@ -15,7 +15,7 @@ func TestFlowsAreCountedByTheirBytes(t *testing.T) {
 	for i := range 5000 {
 		now = now.Add(100 * time.Microsecond)
 		a.add(now, &flows[i%4], 1500, DefaultInterval)
-		a.add(now, &flows[4+i%5], 40, DefaultInterval) // acknowledgements of others
+		a.add(now, &flows[4+i%5], 40, DefaultInterval) // acknowledgements of other flows
 	}
 	if a.count < 4 || a.count > 4.5 {
 		t.Errorf("four equal flows and five tiny ones count as %.2f", a.count)

@@ -25,15 +25,15 @@ func TestAim(t *testing.T) {
 	}
 }
 
-// A queue that stands for a while below the larger target gets no signal. One that is
-// left when the larger target is over gets one an interval later, and one above it gets
-// one all the same.
+// While a path fails, a queue with a delay below the raised target causes no signal. If the delay
+// remains when the target is lowered again, it causes a signal an interval later. A delay above the
+// raised target also causes a signal.
 func TestSignalsWhileAPathFails(t *testing.T) {
 	dropped := func(s Stats) uint64 { return s.Dropped }
 	const end = 1000
 	q := New(Config{Alone: -1})
 	q.SetTarget(Aim(0, true))
-	if at := overload(t, q, end, 1000, 0, dropped); len(at) != 0 { // of about 20 ms
+	if at := overload(t, q, end, 1000, 0, dropped); len(at) != 0 { // a delay of about 20 ms
 		t.Errorf("signals at %v", at)
 	}
 	q.SetTarget(Aim(0, false))

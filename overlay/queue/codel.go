@@ -14,8 +14,8 @@ const (
 	// packet is never a standing queue (RFC 8289 section 5.6).
 	minStanding = 1514
 
-	// alonePart limits the delay of a single flow to the interval divided by alonePart, which is at
-	// least 25 ms.
+	// The delay of a flow that is alone in the queue may be up to the interval divided by
+	// alonePart. This limit is at least 25 ms.
 	alonePart = 4
 
 	// resumeIntervals is the time, in intervals, for which the last signal rate remains a good
@@ -29,10 +29,10 @@ const (
 // codel is the state of RFC 8289 section 5.2 for one flow. A congestion signal is an ECN mark, a
 // removed segment, or a dropped frame.
 type codel struct {
-	firstAbove mono.Time // when signalling may begin; 0 while the delay is low
-	next       mono.Time // of the next signal
-	count      uint32    // signals since signalling began
-	lastCount  uint32    // count when it began
+	firstAbove mono.Time // time at which signalling may begin; 0 while the delay is below the target
+	next       mono.Time // time of the next signal
+	count      uint32    // number of signals since signalling began
+	lastCount  uint32    // value of count when signalling began
 	signalling bool
 }
 
@@ -72,14 +72,14 @@ func (q *Queue) begin(now mono.Time, c *codel) {
 	c.next = q.controlLaw(now, c.count)
 }
 
-// signalDue gives the congestion signals that are due, and returns the frame to send, or nil.
+// signalDue gives all congestion signals that are due, and returns the next frame to send, or nil.
 // One frame gets at most one ECN mark, but may lose several segments.
 func (q *Queue) signalDue(now mono.Time, fl *flow, f *frame.Frame) *frame.Frame {
 	c := &fl.codel
 	for now >= c.next {
 		var kind signal
 		if f, kind = q.give(fl, f); kind == signalPutOff {
-			c.next = now // one signal stays due, not one for each frame passed over
+			c.next = now // one signal stays due, not one for each frame that got none
 			break
 		}
 		c.count = min(c.count+1, maxCount)
@@ -109,10 +109,10 @@ const (
 
 // give signals congestion to the sender of f, a frame already removed from fl, in the mildest
 // possible way. If give had to drop f, it returns nil. A single packet ahead of super-frames is
-// probably a retransmission after an earlier signal, because Linux retransmits lost segments one
-// by one. Dropping a retransmission would cost the receiver another round trip through this
-// queue, and would not slow the sender further. For this reason the congestion signal is delayed
-// until the next super-frame.
+// probably a retransmission after an earlier signal, because Linux retransmits lost segments one by
+// one. Dropping a retransmission would cost the receiver another round trip through this queue, and
+// would not slow the sender further. So in this case the congestion signal is delayed until the
+// next super-frame.
 func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	if packet.SetCE(f.Data) {
 		q.stats.Marked++
@@ -138,11 +138,11 @@ func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	return nil, signalDropped
 }
 
-// take removes the first frame of the flow, by the function dodequeue of RFC 8289 section 5.6.
-// If the delay exceeded the target for an interval, the result `above` is true. A backlog of at
-// most the removed frame's bytes is no standing queue, because on a slow path one super-frame
-// takes longer than the target. The limited backlog of a single flow is no standing queue
-// either, because it delays no other flow.
+// take removes the first frame of the flow, by the function dodequeue of RFC 8289 section 5.6. If
+// the delay exceeded the target for an interval, the result `above` is true. A remaining backlog no
+// larger than the removed frame does not count as a standing queue, because on a slow path one
+// super-frame takes longer than the target. The limited backlog of a flow that is alone does not
+// count either, because it delays no other flow.
 func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
 	c := &fl.codel
 	if fl.head == 0 {

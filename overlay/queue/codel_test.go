@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// overload keeps a flow's delay at about 20 ms and returns the times of the
-// signals, one Pop a millisecond.
+// overload pops one frame each millisecond, and keeps the delay of a flow at about 20 ms. It
+// returns the times of the signals.
 func overload(t *testing.T, q *Queue, steps int, size int, ecn byte, signals func(Stats) uint64) []mono.Time {
 	t.Helper()
 	var at []mono.Time
@@ -35,13 +35,13 @@ func overload(t *testing.T, q *Queue, steps int, size int, ecn byte, signals fun
 	return at
 }
 
-// Nobody sends a datagram again, so those that are lost are counted apart.
+// No sender retransmits a datagram, so dropped datagrams have a counter of their own.
 func TestLostDatagramsAreCountedApart(t *testing.T) {
 	for _, size := range []int{1000, 60_000} {
 		for _, isTCP := range []bool{true, false} {
 			q := New(Config{Alone: -1})
 			for i := range 600 {
-				for range 1 + i%2 { // half as many again come as go
+				for range 1 + i%2 { // 1.5 times as many frames arrive as leave
 					f := tcp(1, size, 0, 1)
 					f.TCP = isTCP
 					q.Push(mono.Time(i+1)*ms, f)
@@ -61,8 +61,8 @@ func TestLostDatagramsAreCountedApart(t *testing.T) {
 	}
 }
 
-// The first signal comes an interval after the delay passed the target, the
-// n-th interval/sqrt(n) after the one before (RFC 8289 section 5.6).
+// The first signal is sent an interval after the delay exceeded the target. The n-th one is sent
+// interval/sqrt(n) after the previous one (RFC 8289 section 5.6).
 func TestControlLaw(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -97,8 +97,8 @@ func TestControlLaw(t *testing.T) {
 	}
 }
 
-// No signal while delay is under the target, and none for a single super-frame
-// that waits behind another on a slow path.
+// There is no signal while the delay is below the target. There is none either for a single
+// super-frame that waits for another one on a slow path.
 func TestNoSignalWithoutStandingQueue(t *testing.T) {
 	q := New(Config{})
 	for i := range 1000 {
@@ -122,11 +122,11 @@ func TestNoSignalWithoutStandingQueue(t *testing.T) {
 	}
 }
 
-// A lone flow may exceed the target, up to a number of bytes and a delay. Beside another
-// flow it may not.
+// A flow that is alone in the queue may exceed the target, up to a limit in bytes and a limit of
+// the delay. If there is another flow, it may not.
 func TestAloneFlowMayStand(t *testing.T) {
 	dropped := func(s Stats) uint64 { return s.Dropped }
-	const size = 1000 // overload lets 20 of them wait, for 20 ms
+	const size = 1000 // in overload 20 of them wait, for 20 ms
 	for _, c := range []struct {
 		alone, others int
 		interval      time.Duration
@@ -134,14 +134,14 @@ func TestAloneFlowMayStand(t *testing.T) {
 	}{
 		{25 * size, 0, DefaultInterval, false},
 		{10 * size, 0, DefaultInterval, true},
-		{25 * size, 0, 40 * time.Millisecond, true}, // of which a quarter is less than 20 ms
+		{25 * size, 0, 40 * time.Millisecond, true}, // a quarter of this interval is less than 20 ms
 		{40 * size, 1, DefaultInterval, true},
 		{-1, 0, DefaultInterval, true},
 	} {
 		q := New(Config{Alone: c.alone, Interval: c.interval})
 		for range c.others {
 			for range 600 {
-				q.Push(ms, tcp(2, size/10, 0, 1)) // takes turns, and is there all the time
+				q.Push(ms, tcp(2, size/10, 0, 1)) // the second flow is in the queue all the time
 			}
 		}
 		if at := overload(t, q, 600, size, 0, dropped); (len(at) > 0) != c.signals {
@@ -187,7 +187,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// A peer that never sends costs one small struct.
+// The queue of a peer to which nothing is sent takes only one small struct.
 func TestIdleQueueIsSmall(t *testing.T) {
 	var q *Queue
 	if n := testing.AllocsPerRun(10, func() { q = New(Config{}) }); n > 1 {
@@ -205,12 +205,12 @@ func TestIdleQueueIsSmall(t *testing.T) {
 	}
 }
 
-// If the queue soon builds up again, signals resume near the old rate. After a long
-// quiet time they begin anew (RFC 8289 section 5.5).
+// If the queue soon builds up again, signals resume near the old rate. After a long time without
+// signals, the rate begins at its initial value (RFC 8289 section 5.5).
 func TestSignalRateIsRemembered(t *testing.T) {
 	for _, c := range []struct {
 		quiet  mono.Time
-		within mono.Time // of the second signal after the first
+		within mono.Time // largest time between the first and the second signal
 		least  mono.Time
 	}{{200 * ms, 45 * ms, 0}, {5000 * ms, 105 * ms, 95 * ms}} {
 		q := New(Config{Alone: -1})
@@ -236,10 +236,10 @@ func TestSignalRateIsRemembered(t *testing.T) {
 	}
 }
 
-// A repair, a lone packet among super-frames, is not dropped as a signal. The
-// super-frame behind it is shortened instead, so no signal is lost.
+// A single packet among super-frames is probably a retransmission, and is not dropped as a signal.
+// Instead, the next super-frame loses a segment, so no signal is lost.
 func TestRepairsAreSpared(t *testing.T) {
-	const every = 10 // frames from one repair to the next
+	const every = 10 // frames from one retransmission to the next
 	q := New(Config{Alone: -1})
 	repairs := 0
 	for i := range 400 {
@@ -260,8 +260,8 @@ func TestRepairsAreSpared(t *testing.T) {
 	}
 }
 
-// Signals put off for lone packets do not add up: a super-frame behind many lone
-// packets loses one segment.
+// Signals that are delayed because of single packets do not accumulate. A super-frame behind many
+// single packets loses only one segment.
 func TestPutOffSignalsDoNotPileUp(t *testing.T) {
 	const standing, lone, pause = 10, 100, 5 * ms
 	q := New(Config{Alone: -1})
@@ -296,7 +296,7 @@ func TestPutOffSignalsDoNotPileUp(t *testing.T) {
 	}
 }
 
-// BenchmarkQueue is one frame in and out, of one flow and of many.
+// BenchmarkQueue measures one Push and one Pop, with one flow and with many.
 func BenchmarkQueue(b *testing.B) {
 	for _, flows := range []int{1, 256} {
 		b.Run(fmt.Sprintf("flows=%d", flows), func(b *testing.B) {
@@ -315,7 +315,7 @@ func BenchmarkQueue(b *testing.B) {
 	}
 }
 
-// A queue that was full and is empty has no tables after a rest, and works again.
+// After Rest, an empty queue that was full before has no tables in memory, and can be used again.
 func TestRest(t *testing.T) {
 	q := New(Config{})
 	for i := range 5000 {

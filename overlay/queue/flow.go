@@ -13,26 +13,26 @@ const (
 	listServed
 )
 
-// ways is the number of buckets in a set, so up to eight flows of a set have buckets of their
-// own. A ninth busy flow of a set shares the bucket of another flow. With 128 sets, the
+// ways is the number of buckets in a set, so up to eight flows that hash to a set have buckets of
+// their own. A ninth busy flow of the set shares the bucket of another one. With 128 sets, the
 // probability of a shared bucket is 1 in 70,000 for 100 busy flows, and 1 in 36 for 256 flows.
 const ways = 8
 
 // flow is the state of one flow that has frames in the queue, or recently had some.
 type flow struct {
-	head, tail int32 // nodes; 0 is none
-	next, prev int32 // flows in the list; 0 is none
+	head, tail int32 // indexes of nodes; 0 means none
+	next, prev int32 // slots of neighbours in the list; 0 means none
 	bucket     uint32
 	hash       uint32
 	in         uint8
-	foreign    int // frames here of flows with another hash
+	foreign    int // number of its frames that belong to flows with another hash
 	bytes      int
-	supers     int // super-frames among its frames
-	deficit    int // bytes left in this round; negative is debt
+	supers     int // number of super-frames among its frames
+	deficit    int // bytes that it may still send in this round; negative: bytes sent in advance
 	codel      codel
 	steady     steady
-	period     uint32  // of active, when it was last served
-	sent       float64 // bytes in that period
+	period     uint32  // period of type active in which it was last served
+	sent       float64 // bytes that left the queue in that period
 }
 
 // list is a doubly linked list of flow slots; 0 means none.
@@ -41,16 +41,16 @@ type list struct{ head, tail int32 }
 // table maps buckets to flow slots. Slot 0 of the table is unused. The zero value is an empty
 // table without memory.
 type table struct {
-	slots []int32 // by bucket; 0 is none
+	slots []int32 // slot of each bucket; 0 means none
 	flows []flow
-	idle  list // the longest idle first
+	idle  list // slots of idle flows, longest idle first
 }
 
-// flowOf returns the slot of the flow with the given hash, and assigns one if needed. The
-// buckets form sets of eight, and a flow may use any bucket of its set. CAKE uses the same 8-way
-// set-associative hash (Høiland-Jørgensen et al., LANMAN 2018, section III-C). With a single
-// bucket for each hash, in one of nine transfers two of 16 flows shared one of 1,024 buckets.
-// Two flows in one bucket then had half the rate of the others throughout the transfer.
+// flowOf returns the slot of the flow with the given hash, and assigns one if needed. The buckets
+// form sets of eight, and a flow may use any bucket of its set. CAKE uses the same 8-way
+// set-associative hash (Høiland-Jørgensen et al., LANMAN 2018, section III-C). If a flow could use
+// only one bucket, two of 16 flows would share one of 1,024 buckets in one of nine transfers. Both
+// flows would then have half the rate of the others throughout the transfer.
 func (q *Queue) flowOf(hash uint32) int32 {
 	t := &q.table
 	if t.slots == nil {
@@ -72,7 +72,7 @@ func (q *Queue) flowOf(hash uint32) int32 {
 		}
 	}
 	// A flow that found no free bucket may have frames in another flow's bucket. If the flow now
-	// got a bucket of its own, its new frames would overtake its older frames in the other bucket.
+	// got its own bucket, its new frames would overtake its older frames in the other bucket.
 	if slot := set[hash%uint32(len(set))]; slot != 0 && (way < 0 || t.flows[slot].foreign > 0) {
 		return slot
 	}
@@ -140,8 +140,8 @@ type node struct {
 	next int32
 }
 
-// nodes stores the FIFO entries of all flows. The slice grows to the largest number of entries
-// ever needed at once, at most the queue's limit in frames. Node 0 is unused.
+// nodes stores the FIFO entries of all flows. The slice grows to the largest number of entries ever
+// needed at the same time, at most the queue's limit in frames. Node 0 is unused.
 type nodes struct {
 	all  []node
 	free int32

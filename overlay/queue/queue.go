@@ -1,20 +1,21 @@
 // Package queue has the send queue of one peer, which is ahead of the transport. Frames wait in
-// this queue until the peer's congestion window admits them. The queue is FQ-CoDel (RFC 8290
-// with the CoDel of RFC 8289) over frames, which may be super-frames of some 44 packets.
+// this queue until the peer's congestion window admits them. The queue is FQ-CoDel (RFC 8290 with
+// the CoDel of RFC 8289). Its units are frames, which may be super-frames of some 44 packets.
 //
 //	Push -> one of the flow's buckets -> FIFO per flow -> deficit round robin,
 //	        flows that were idle first -> CoDel of that flow -> Pop
 //
-// A flow's hash selects a set of eight buckets, so two busy flows seldom share a bucket.
+// A flow's hash selects a set of eight buckets, of which the flow takes a free one, so two busy
+// flows seldom share a bucket.
 //
-// This queue differs from RFC 8289 and RFC 8290 in three points. First, a congestion signal
-// without ECN removes one segment from a TCP or UDP super-frame, and so drops a single packet.
-// While super-frames wait, single packets receive no congestion signals, because they may be
-// retransmissions. Second, a large frame may cost a flow several quanta, and the flow then
-// misses that many rounds. Third, a single flow may exceed the target up to a limit, because it
-// delays no other flow.
+// This queue differs from RFC 8289 and RFC 8290 in three points. First, a congestion signal without
+// ECN removes one segment from a TCP or UDP super-frame, and so drops a single packet. While
+// super-frames wait, single packets receive no congestion signals, because they may be
+// retransmissions. Second, a large frame may cost a flow several quanta, and the flow then waits
+// for as many rounds. Third, a flow that is alone in the queue may exceed the target up to a limit,
+// because it delays no other flow.
 //
-// The package is pure: the time is an argument of each call and never goes back. A Queue is not
+// The package is pure: the time is an argument of each call and never decreases. A Queue is not
 // safe for concurrent use. Before its first frame, a queue has no tables in memory.
 package queue
 
@@ -31,19 +32,19 @@ const (
 	DefaultFlows    = 1024                   // RFC 8290 section 5.2.5
 	DefaultTarget   = 5 * time.Millisecond   // RFC 8289 section 4.4
 	DefaultInterval = 100 * time.Millisecond // RFC 8289 section 4.3
-	// DefaultLimitBytes is the default limit of the queue in bytes: 64 ms at 1 Gbit/s, or some 130
-	// super-frames.
+	// DefaultLimitBytes is the default limit of the queue in bytes. It corresponds to 64 ms at 1
+	// Gbit/s, or to some 130 super-frames.
 	DefaultLimitBytes = 8 << 20
-	// DefaultQuantum is the default quantum in bytes: a full super-frame costs eight rounds, and
-	// one round allows five small packets.
+	// DefaultQuantum is the default quantum in bytes. A full super-frame costs eight rounds, and
+	// one round is enough for five packets of 1,500 bytes.
 	DefaultQuantum = 8 << 10
-	// DefaultAlone is a backlog in bytes with which a single flow keeps the network full after
-	// CUBIC reduces its window by three tenths. A backlog of DefaultAlone suffices even for an
-	// inner round trip of 20 ms, twice the usual one, as on a link with losses. At 400 Mbit/s,
-	// 500 KB are in flight in the usual 10 ms, and 1,000 KB in 20 ms. With a backlog of 930 KB,
-	// CUBIC's window is 930 KB + 500 KB before the reduction. After the reduction the window is
-	// 0.7 of that, which is 1,000 KB. Above 1.6 Gbit/s the delay of DefaultAlone is below the
-	// target, and a larger backlog would not fit the processor's cache.
+	// DefaultAlone is the backlog, in bytes, that a flow may have while it is alone in the queue.
+	// With it the flow keeps the network full even after CUBIC has reduced its window by three
+	// tenths. It suffices even for an inner round trip of 20 ms, as on a link with losses, which is
+	// twice the usual one. At 400 Mbit/s, 500 KB are in flight in the usual 10 ms, and 1,000 KB in
+	// 20 ms. With a backlog of 930 KB, CUBIC's window is 930 KB + 500 KB before the reduction. After
+	// the reduction the window is 0.7 of that, which is 1,000 KB. Above 1.6 Gbit/s the delay of
+	// DefaultAlone is below the target, and a larger backlog would not fit the processor's cache.
 	DefaultAlone = 1 << 20
 )
 
@@ -51,32 +52,32 @@ const (
 	// maxFlows bounds the configured number of buckets, as Linux's fq_codel does (65,536).
 	maxFlows = 1 << 16
 
-	// minQuantum bounds the number of rounds for a full frame, and so the work of one Pop, to 256
-	// for each flow.
+	// minQuantum is the smallest allowed quantum in bytes. With it a full frame costs at most 256
+	// rounds, which bounds the work of one Pop.
 	minQuantum = 256
 
 	// bytesPerFrame is the divisor that converts the limit in bytes into a limit in frames. A small
 	// packet occupies a buffer of 2 KiB, so the memory stays below four times the limit in bytes.
 	bytesPerFrame = 512
 
-	// costFactor is a frame's usual memory divided by its bytes: buffers are up to twice as
+	// costFactor is the ratio of a frame's memory to its bytes, because buffers are up to twice as
 	// large as frames.
 	costFactor = 2
 
-	// minLimitFrames is the least limit in frames, which allows a burst of small packets even if
+	// minLimitFrames is the smallest limit in frames. It allows a burst of small packets even if
 	// the limit in bytes is small.
 	minLimitFrames = 64
 )
 
 // Config has the settings of a queue. For fields that are zero, the defaults apply.
 type Config struct {
-	Flows      int            // number of hash buckets, rounded down to whole sets of eight if above
+	Flows      int            // number of hash buckets; above eight, rounded down to a multiple of 8
 	Target     time.Duration  // accepted standing delay
-	Interval   time.Duration  // how long a delay may last: about the longest RTT
+	Interval   time.Duration  // how long the delay may exceed the target: about the longest RTT
 	LimitBytes int            // bytes of all frames
-	Quantum    int            // bytes per flow and round
-	Budget     *budget.Budget // bounds the memory of all peers' queues and the like; nil: unbounded
-	Alone      int            // bytes that a lone flow may have standing; negative: none
+	Quantum    int            // bytes that each flow may send in a round
+	Budget     *budget.Budget // bounds the memory of all peers together; nil: unbounded
+	Alone      int            // backlog in bytes that a flow alone in the queue may have; negative: none
 }
 
 // Queue holds the frames of one peer. New creates a Queue; the zero value is unusable.
@@ -86,8 +87,8 @@ type Queue struct {
 
 	table  table
 	nodes  nodes
-	fresh  list // flows that were idle and have not used up their first quantum
-	served list // flows in the round
+	fresh  list // flows that were idle, and have not used up their first quantum yet
+	served list // all other flows that have frames
 
 	frames, bytes int
 	active        active
@@ -240,9 +241,8 @@ func (q *Queue) Rest() {
 	}
 }
 
-// dropFattest drops the first frame of the flow with the most bytes. The method dropFattest
-// compares all active flows, at most maxFlows and usually a few, and only when the limit is
-// exceeded.
+// dropFattest drops the first frame of the flow with the most bytes. It compares all active flows,
+// which are at most maxFlows and usually a few. It runs only when the limit is exceeded.
 func (q *Queue) dropFattest() {
 	fattest := &q.table.flows[0]
 	for slot := range q.table.flows {

@@ -15,8 +15,8 @@ import (
 
 const ms = mono.Time(time.Millisecond)
 
-// tcp makes a frame of `payload` bytes in segments of 1448, with an id at the start of the
-// payload. Flow n gets a hash that falls into bucket n of 1024.
+// tcp returns a frame with `payload` bytes in segments of 1448 bytes, and an id at the start of the
+// payload. The hash of flow n selects bucket n of 1024.
 func tcp(n, payload int, ecn byte, id uint32) *frame.Frame {
 	payload = max(payload, 4)
 	b := make([]byte, 40+payload)
@@ -85,7 +85,7 @@ func TestMatchesTwin(t *testing.T) {
 	})
 }
 
-// checkBooks asserts that every byte and frame is somewhere.
+// checkBooks checks that the counters account for every byte and frame.
 func checkBooks(t interface{ Fatalf(string, ...any) }, q *Queue) {
 	s := q.Stats()
 	if s.PushedBytes != s.PoppedBytes+s.DroppedBytes+uint64(q.Bytes()) {
@@ -99,7 +99,7 @@ func checkBooks(t interface{ Fatalf(string, ...any) }, q *Queue) {
 	}
 }
 
-// checkTable asserts that buckets and slots name each other.
+// checkTable checks that buckets and slots refer to each other.
 func checkTable(t *rapid.T, q *Queue) {
 	used := 0
 	for bucket, slot := range q.table.slots {
@@ -119,8 +119,8 @@ func checkTable(t *rapid.T, q *Queue) {
 	}
 }
 
-// With more flows than keepFlows slots are handed on, and neither order nor
-// books may suffer. All frames leave when nothing more comes.
+// With more flows than keepFlows, slots are reused. The order of each flow and the counters must
+// remain correct. When no more frames are pushed, all frames leave the queue.
 func TestManyFlows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := New(Config{Flows: rapid.SampledFrom([]int{1, 7, 1024}).Draw(t, "flows"), LimitBytes: rapid.SampledFrom([]int{5000, 1 << 20}).Draw(t, "limit")})
@@ -165,8 +165,8 @@ func TestManyFlows(t *testing.T) {
 	})
 }
 
-// With frames of any size, two backlogged flows never differ by more than a quantum and
-// the largest frame.
+// With frames of any size, the bytes sent by two backlogged flows never differ by more than a
+// quantum plus the largest frame.
 func TestFairness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		quantum := rapid.IntRange(minQuantum, 70_000).Draw(t, "quantum")
@@ -196,8 +196,8 @@ func TestFairness(t *testing.T) {
 	})
 }
 
-// Flows with similar hashes share the link evenly, like any others. The order of
-// arrival and the backlogs do not matter: none waits for another in the same queue.
+// Flows with similar hashes share the link evenly, like any others. Neither the order of arrival
+// nor the backlogs matter, because each flow has its own bucket.
 func TestFlowsDoNotMeet(t *testing.T) {
 	q := New(Config{LimitBytes: 1 << 26})
 	const flows, share = 8, 40
@@ -213,16 +213,16 @@ func TestFlowsDoNotMeet(t *testing.T) {
 		got[q.Pop(ms).Flow]++
 	}
 	for hash, n := range got {
-		// A turn is a quantum of some six packets.
+		// A flow sends one quantum in a round, which is some six packets.
 		if n < share-6 || n > share+6 {
 			t.Errorf("flow %d sent %d packets, an even share is %d", hash, n, share)
 		}
 	}
 }
 
-// A ninth busy flow of a set shares with one of the eight. When the ninth has ended, that
-// one has its queue to itself again. Even while the eight last, a newcomer then has a queue
-// of its own.
+// A ninth busy flow of a set shares a bucket with one of the eight. When the ninth flow has ended,
+// the other has the bucket for itself again. A new flow then has its own bucket, even while the
+// eight flows last.
 func TestSharingEnds(t *testing.T) {
 	q := New(Config{LimitBytes: 1 << 26})
 	push := func(hash uint32, n int) {
@@ -256,15 +256,15 @@ func TestSharingEnds(t *testing.T) {
 	}
 }
 
-// A request of 64 bytes overtakes 100 super-frames, each time anew with at most
-// one of them in between.
+// A request of 64 bytes overtakes 100 waiting super-frames. At most one of them leaves between two
+// such requests.
 func TestSparseFlowGoesFirst(t *testing.T) {
 	q := New(Config{LimitBytes: 1 << 26})
 	for i := range 100 {
 		q.Push(ms, tcp(1, 62_000, 0, uint32(i)))
 	}
 	q.Push(ms, tcp(2, 64, 0, 1000))
-	q.Pop(ms) // the bulk flow was new too and came first
+	q.Pop(ms) // the bulk flow was also new, and was first
 	if f := q.Pop(ms); id(f) != 1000 {
 		t.Fatalf("frame %d before the request", id(f))
 	}
@@ -278,8 +278,7 @@ func TestSparseFlowGoesFirst(t *testing.T) {
 	}
 }
 
-// A flow that comes again and again as new may not starve one that waits
-// (RFC 8290 section 4.2).
+// A flow that repeatedly becomes new must not starve a waiting flow (RFC 8290 section 4.2).
 func TestFreshFlowsDoNotStarve(t *testing.T) {
 	q := New(Config{Quantum: 2000})
 	for i := range 20 {
@@ -372,7 +371,8 @@ func TestQueuesShareOneBudget(t *testing.T) {
 			t.Errorf("%d over its share, %d overflows", q.Stats().OverShare, q.Stats().Overflow)
 		}
 	}
-	// All have been cut to the share of so many but for a frame that was in before.
+	// Each queue was reduced to its share, except for one frame that was pushed before the share
+	// became smaller.
 	if sum > 9<<20 {
 		t.Errorf("%d bytes wait in all", sum)
 	}

@@ -6,40 +6,43 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// steady finds small and steady flows, like those of calls and games: datagrams of few bytes a
-// second at even intervals. A frame of such a flow is worth a copy on a second uplink. The
-// transport bounds the bytes of all copies, so a wrong verdict costs little. The type steady sees
-// only sizes and times of arrival. The zero value of steady is a new flow.
+// steady detects small and steady flows, such as those of calls and games. They send datagrams at
+// even intervals, with few bytes a second. The transport may send a copy of such a frame on a
+// second uplink. It bounds the bytes of all copies, so a wrong classification costs little. The
+// type steady sees only sizes and times of arrival. The zero value of steady is a new flow.
 type steady struct {
 	last     mono.Time
-	gap, dev time.Duration // between two frames, and its mean deviation: smoothed
+	gap, dev time.Duration // smoothed interval between two frames, and its smoothed mean deviation
 	size     int           // bytes of a frame, smoothed
-	run      uint8         // even intervals in a row, at most steadyRun
+	run      uint8         // number of measured intervals, at most steadyRun
 }
 
 const (
-	// steadySize bounds the frames of a steady flow in bytes. A frame of audio at 510 kbit/s, the
-	// largest rate of Opus (RFC 6716, section 2.1.1), has 1,275 bytes every 20 ms. Calls use a
-	// quarter of that rate at most. A larger frame ends the class, as in a flow with video or bulk.
+	// steadySize is the largest size, in bytes, of a frame of a steady flow. At 510 kbit/s, the
+	// largest rate of Opus (RFC 6716, section 2.1.1), audio has 1,275 bytes every 20 ms. Calls use
+	// at most a quarter of that rate. After a larger frame, as in video or bulk data, the flow does
+	// not count as steady.
 	steadySize = 512
-	// steadyRate bounds a steady flow in bytes per second. G.711 with headers has 10 KB/s, and a game
-	// with 128 packets a second 25 KB/s.
+	// steadyRate is the largest rate of a steady flow in bytes per second. G.711 with headers sends
+	// 10 KB/s, and a game with 128 packets a second sends 25 KB/s.
 	steadyRate = 32 << 10
 	// steadyGap is the longest interval of a steady flow. Codecs send every 10 to 60 ms. A longer
-	// interval is a pause between two words, and says nothing about the others.
+	// interval is a pause between two words, and is not counted.
 	steadyGap = 250 * time.Millisecond
 	// steadyRun is the number of intervals until a flow is steady. With fewer intervals the
-	// smoothed deviation says little, and a flow without that many packets is over soon.
+	// smoothed deviation is unreliable, and a flow with fewer packets ends soon anyway.
 	steadyRun = 16
-	// steadyPart is the weight of an interval in the smoothed values, as of a round trip in RFC 6298.
+	// 1/steadyPart is the weight of a new interval in the smoothed values, as for a new round trip
+	// in RFC 6298.
 	steadyPart = 8
-	// steadyDev is the smoothed interval divided by the largest mean deviation. At random times
-	// (Poisson) the deviation is 0.74 of the interval, and of even intervals at most a half.
+	// steadyDev is the smallest ratio of the smoothed interval to its mean deviation in a steady
+	// flow. If frames come at random times (Poisson), the deviation is 0.74 of the interval. For
+	// even intervals it is at most half of the interval.
 	steadyDev = 2
 )
 
-// note records a frame, and reports whether its flow is small and steady. TCP repairs its losses
-// itself.
+// note records a frame, and reports whether its flow is small and steady. A TCP flow never is,
+// because TCP retransmits lost packets itself.
 func (s *steady) note(now mono.Time, size int, tcp bool) bool {
 	if tcp || size > steadySize {
 		s.run = 0

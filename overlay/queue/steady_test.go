@@ -9,14 +9,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// udp makes a datagram of flow n with `size` bytes.
+// udp returns a frame of `size` bytes, with a datagram of flow n.
 func udp(n, size int) *frame.Frame {
 	f := frame.New(make([]byte, size), nil)
 	f.Data[0], f.Flow = 0x45, uint32(n)<<22
 	return f
 }
 
-// A flow is steady if its frames are few, small, even, and no TCP.
+// A flow is steady if its frames are few and small, come at even intervals, and are not TCP.
 func TestSteadyFlows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	even := func(gap time.Duration) func(int) time.Duration { return func(int) time.Duration { return gap } }
@@ -74,7 +74,8 @@ func TestSteadyFlows(t *testing.T) {
 	}
 }
 
-// The first frames of a flow are not steady, and a large frame begins anew.
+// The first frames of a flow do not count as steady. After a large frame, the count of intervals
+// begins again.
 func TestSteadyNeedsARun(t *testing.T) {
 	q, now := New(Config{}), mono.Time(time.Second)
 	push := func(size int) bool {
@@ -102,7 +103,7 @@ func TestSteadyNeedsARun(t *testing.T) {
 	}
 }
 
-// A flow that takes over the slot of a steady flow is new.
+// A flow that gets the slot of an ended steady flow begins as a new flow.
 func TestSteadyEndsWithItsSlot(t *testing.T) {
 	q, now := New(Config{Flows: 1}), mono.Time(time.Second)
 	for range 2 * steadyRun {

@@ -10,8 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// twin is FQ-CoDel written down from the RFCs with slices and a map, and with
-// no thought for speed.
+// twin is a slow model of FQ-CoDel, written after the RFCs with slices and a map.
 type twin struct {
 	cfg     Config
 	buckets map[int]*twinFlow
@@ -141,7 +140,7 @@ func (w *twin) codel(now mono.Time, fl *twinFlow) *frame.Frame {
 	law := func(t mono.Time) mono.Time {
 		return t.Add(time.Duration(float64(w.cfg.Interval) / math.Sqrt(float64(fl.count))))
 	}
-	// Lone packets are spared while super-frames wait behind them.
+	// Single packets get no signal while super-frames wait after them.
 	spared := func() bool {
 		return f.Facts.GSO == frame.GSONone && f.Data[1]&3 == 0 && slices.ContainsFunc(fl.frames, func(f *frame.Frame) bool { return f.Facts.GSO != frame.GSONone })
 	}

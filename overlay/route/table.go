@@ -10,9 +10,9 @@ import (
 	"github.com/gaissmai/bart"
 )
 
-// Table maps prefixes (allowed IPs) to peers. The zero value of Table is an empty table. Insert
-// adds prefixes to the table, and after the last Insert several goroutines may read the table at
-// once. A reload builds a new table and replaces the old one as a whole.
+// Table maps prefixes (allowed IPs) to peers. The zero value of Table is an empty table. After the
+// last Insert, several goroutines may read the table concurrently. A reload builds a new table and
+// replaces the old one as a whole.
 //
 // An IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) matches no prefix, because it must not
 // count as the IPv4 address that it contains.

@@ -46,7 +46,7 @@ func TestAllowedIsTheWayBack(t *testing.T) {
 		want bool
 	}{
 		{0, "10.2.0.1", true}, {1, "10.1.0.1", true},
-		{0, "10.1.0.1", false}, // in peer 0's prefix, but peer 1 has the longer one
+		{0, "10.1.0.1", false}, // in a prefix of peer 0, but a longer prefix of peer 1 contains it
 		{1, "10.2.0.1", false}, {0, "192.0.2.1", false}, {0, "::ffff:10.2.0.1", false}, {0, "::1", false},
 	} {
 		if got := tab.Allowed(c.peer, netip.MustParseAddr(c.src)); got != c.want {
@@ -87,10 +87,10 @@ func TestEmptyTable(t *testing.T) {
 	}
 }
 
-// The twin tries all prefixes and keeps the longest.
+// The model compares the address with all prefixes, and keeps the longest match.
 func TestLookupMatchesTwin(t *testing.T) {
 	drawAddr := func(t *rapid.T, label string) netip.Addr {
-		// Few distinct bits, so that prefixes overlap.
+		// The addresses have few different values, so that prefixes overlap.
 		bits := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 0x80, 0xff}), 4, 4).Draw(t, label)
 		if rapid.Bool().Draw(t, label+" v6") {
 			return netip.AddrFrom16([16]byte{0: 0xfd, 1: bits[0], 5: bits[1], 9: bits[2], 15: bits[3]})
@@ -143,7 +143,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkLookup finds the peer of an address among a thousand.
+// BenchmarkLookup looks up the peer of an address in a table of a thousand peers.
 func BenchmarkLookup(b *testing.B) {
 	tab := &Table{}
 	for i := range 1000 {

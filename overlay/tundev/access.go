@@ -8,14 +8,14 @@ import (
 
 // AccessError explains why no TUN device can be created on this host, with a remedy.
 type AccessError struct {
-	Err  error // of opening /dev/net/tun
+	Err  error // error of opening /dev/net/tun
 	Hint string
 }
 
 func (e *AccessError) Error() string { return cloneDevice + ": " + e.Err.Error() + " (" + e.Hint + ")" }
 func (e *AccessError) Unwrap() error { return e.Err }
 
-// accessError explains why the clone device cannot be opened.
+// accessError returns an error that explains why the clone device (/dev/net/tun) cannot be opened.
 func accessError(err error) error {
 	hint := "are there too many open files?"
 	switch {

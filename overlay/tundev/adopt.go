@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adopt returns a Device for the queues of a device that another process opened and passed on.
-// The device keeps its settings and the packets in its queues. Adopt takes ownership of the
-// descriptors, even if it fails. The parameter opts must specify len(fds) queues.
+// Adopt returns a Device for the queues of a device that another process opened and passed on. The
+// device keeps its settings and the packets in its queues. Adopt takes ownership of the
+// descriptors, even if it fails. The field opts.Queues must be len(fds).
 func Adopt(fds []int, name string, mtu int, opts Options) (*Device, error) {
 	var files []*os.File
 	var errs []error

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The race detector makes sync.Pool forget at random, so this is not built
-// under it.
+// This file is not built with the race detector, under which sync.Pool drops objects at random.
 func TestNoAllocations(t *testing.T) {
 	s := newSpace(t)
 	d := s.open(t, 1, Options{TxQueueLen: 1000})

@@ -23,11 +23,11 @@ type Device struct {
 	pool     *Pool
 	header   int // bytes of the virtio header
 
-	// Every use of the descriptors requires a read lock of life, and Close takes the write lock.
+	// Every use of the descriptors holds the read lock of life, and Close takes the write lock.
 	life   sync.RWMutex
 	closed bool
-	fd     int      // native's file owns it
-	queues []*Queue // the first has fd as well
+	fd     int      // the file of the field native owns the descriptor
+	queues []*Queue // the first queue uses fd
 
 	counter counters
 }
@@ -98,8 +98,8 @@ func (d *Device) setUp(others []*os.File) error {
 	return nil
 }
 
-// requireVnetHeader checks that the device uses the virtio header on which reads and writes
-// rely.
+// requireVnetHeader checks that the device uses the virtio header, because reads and writes rely on
+// it.
 func (d *Device) requireVnetHeader() error {
 	ifr, err := unix.NewIfreq(d.name)
 	if err != nil {
@@ -133,8 +133,9 @@ func (d *Device) Close() error {
 	// The goroutines of package tun end only when their events are read.
 	for range d.native.Events() {
 	}
-	// The goroutine of package tun that reports link changes may end just before Close wakes it,
-	// and the pipe for this is then closed. The device is closed all the same.
+	// The goroutine of package tun that reports link changes may end just before Close wakes it.
+	// Then the pipe for waking it is already closed, which causes this error. The device is closed
+	// nevertheless.
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, unix.EPIPE) {
 		return nil
 	}

@@ -16,12 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wire is two devices in two namespaces. The test carries their frames over.
+// wire has two devices in two network namespaces. The test copies frames from each device to the
+// other.
 type wire struct {
 	a, b       *space
 	devA, devB *Device
 
-	frames, super, longest atomic.Int64 // from a to b
+	frames, super, longest atomic.Int64 // from a to b: frames, super-frames, longest length
 	kinds                  [frame.GSOTunnelUDP + 1]atomic.Int64
 }
 
@@ -30,7 +31,7 @@ func newWire(t *testing.T) *wire {
 	return newWireOf(t, func(a, b *Device) {})
 }
 
-// newWireOf is newWire with devices that are changed before anything passes.
+// newWireOf is like newWire, but calls change() with the devices before any frame passes.
 func newWireOf(t *testing.T, change func(a, b *Device)) *wire {
 	t.Helper()
 	w := &wire{a: newSpace(t), b: newSpace(t)}
@@ -48,8 +49,7 @@ func newWireOf(t *testing.T, change func(a, b *Device)) *wire {
 	return w
 }
 
-// clean asserts that the devices lost no frame, except the kernel's own packets on a
-// new interface.
+// clean checks that the devices lost no frame, except the kernel's own packets on a new interface.
 func (w *wire) clean(t *testing.T) {
 	t.Helper()
 	for _, d := range []*Device{w.devA, w.devB} {
@@ -106,8 +106,8 @@ func TestTCPSuperFrames(t *testing.T) {
 	}
 }
 
-// A TCP with segments under the floor of packet.Validate is cut up before the
-// tunnel and so arrives.
+// If TCP's segments are shorter than packet.Validate allows, the device cuts its super-frames into
+// packets, so they arrive.
 func TestSmallSegmentsAreSplit(t *testing.T) {
 	w := newWire(t)
 	w.transfer(t, "10.77.0.2:5001", 1<<20, func(fd int) error {
@@ -130,7 +130,7 @@ func TestUDPSuperFrames(t *testing.T) {
 		out, in := w.a.socket(t, at, unix.SOCK_DGRAM), w.b.socket(t, at, unix.SOCK_DGRAM)
 		must(t, unix.Bind(in, sockaddr(at)))
 		must(t, unix.SetsockoptInt(out, unix.IPPROTO_UDP, unix.UDP_SEGMENT, size))
-		data := make([]byte, size*count-100) // the last one is shorter
+		data := make([]byte, size*count-100) // the last segment is shorter
 		for i := range data {
 			data[i] = byte(i / size)
 		}
@@ -254,7 +254,7 @@ func TestDeletedInterface(t *testing.T) {
 	}
 }
 
-// echo is a ping from 10.77.0.2 to 10.77.0.1.
+// echo returns an ICMP echo request from 10.77.0.2 to 10.77.0.1.
 func echo(p *Pool) *frame.Frame {
 	b := []byte{0x45, 0, 0, 28, 0, 0, 0x40, 0, 64, 1, 0x26, 0x45, 10, 77, 0, 2, 10, 77, 0, 1, 8, 0, 0xf7, 0xfd, 0, 1, 0, 1}
 	f := p.Get(len(b))
@@ -262,7 +262,7 @@ func echo(p *Pool) *frame.Frame {
 	return f
 }
 
-// A frame of a peer that is nonsense is counted, and the device goes on.
+// An invalid frame from a peer is dropped and counted, and the device continues to work.
 func TestWriteCountsNonsense(t *testing.T) {
 	d := newSpace(t).open(t, 1, Options{})
 	for _, c := range []struct {
@@ -294,7 +294,7 @@ func TestWriteCountsNonsense(t *testing.T) {
 	}
 }
 
-// The kernel answers a ping that was written, and the answer is read.
+// The kernel replies to an echo request that was written, and the reply is read.
 func TestPing(t *testing.T) {
 	d := newSpace(t).open(t, 1, Options{UnorderedUDP: true})
 	must(t, d.Write(echo(d.Pool())))

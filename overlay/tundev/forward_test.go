@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plainDevice makes a TUN device of s without any offload, to which 10.79.0.0/24 and
-// fd79::/64 are routed, and lets s forward. It reads the packets that a cable would
-// carry.
+// plainDevice creates a TUN device without offloads in s. It routes 10.79.0.0/24 and fd79::/64 to
+// this device, and enables forwarding in s. A test then reads the packets as a cable would carry
+// them.
 func plainDevice(t *testing.T, s *space) (fd int) {
 	t.Helper()
 	s.Must(t, func() error {
@@ -58,9 +58,9 @@ func plainDevice(t *testing.T, s *space) (fd int) {
 	return fd
 }
 
-// Joined datagrams that are forwarded to a device without offloads leave unchanged,
-// with correct checksums. The kernel makes these from the pseudo-header sum and the
-// lengths that joining wrote.
+// Joined datagrams that are forwarded to a device without offloads leave it unchanged, with correct
+// checksums. The kernel computes the checksums from the pseudo-header sum and the lengths in the
+// joined frame.
 func TestJoinedFramesAreForwarded(t *testing.T) {
 	const count, size = 10, 700
 	for _, text := range []string{"10.79.0.9:5005", "[fd79::9]:5005"} {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// merger gives one that writes to d.
+// merger returns a Merger that writes to d.
 func merger(t *testing.T, d *Device) *merge.Merger {
 	return merge.New(merge.Config{UDP: d.Offloads().USO, Tunnels: d.Offloads().Tunnels, Alloc: d.Pool().Get, Write: func(f *frame.Frame, what merge.Outcome) {
 		defer f.Release()
@@ -27,7 +27,7 @@ func merger(t *testing.T, d *Device) *merge.Merger {
 	}})
 }
 
-// cut gives the packets of a frame to take, as if they had come one by one.
+// cut calls take() with each packet of a frame, as if the packets had arrived one by one.
 func cut(p *Pool, f *frame.Frame, take func(*frame.Frame)) {
 	if f.Facts.GSO == frame.GSONone {
 		take(f)
@@ -45,7 +45,7 @@ func cut(p *Pool, f *frame.Frame, take func(*frame.Frame)) {
 	}
 }
 
-// Datagrams that were joined come out of an ordinary socket one by one.
+// An ordinary socket receives joined datagrams one by one.
 func TestJoinedUDP(t *testing.T) {
 	const count = 40
 	for _, text := range []string{"10.77.0.2:5003", "[fd77::2]:5003"} {
@@ -60,7 +60,7 @@ func TestJoinedUDP(t *testing.T) {
 				for i := range data {
 					data[i] = bytes.Repeat([]byte{byte(i)}, size)
 					if i == count-1 {
-						data[i] = data[i][:size/2-1] // an odd rest
+						data[i] = data[i][:size/2-1] // a shorter datagram of an odd length
 					}
 					must(t, unix.Sendto(out, data[i], 0, sockaddr(at)))
 				}
@@ -87,9 +87,8 @@ func TestJoinedUDP(t *testing.T) {
 	}
 }
 
-// carry takes frames from one device to the other until so many UDP packets were among
-// them, and joins them in one round. The kernel's own packets on a new interface go
-// along.
+// carry reads frames from one device until `udp` UDP packets were among them, and joins them in one
+// round for the other device. The kernel's own packets on a new interface are copied too.
 func carry(t *testing.T, from, to *Device, udp int) {
 	t.Helper()
 	m, batch := merger(t, to), make([]*frame.Frame, 128)
@@ -109,8 +108,8 @@ func carry(t *testing.T, from, to *Device, udp int) {
 	m.Flush()
 }
 
-// A TCP connection whose segments are cut and joined on the way carries what was
-// sent.
+// A TCP connection carries its data unchanged although its super-frames are cut and joined on the
+// way.
 func TestJoinedTCP(t *testing.T) {
 	for _, at := range []string{"10.77.0.2:5004", "[fd77::2]:5004"} {
 		w := &wire{a: newSpace(t), b: newSpace(t)}
@@ -131,8 +130,8 @@ func TestJoinedTCP(t *testing.T) {
 	}
 }
 
-// The packets of a TCP connection in VXLAN come one by one, as from an older kernel. With
-// any outer checksums, this kernel gets them in super-frames.
+// The packets of a TCP connection in VXLAN arrive one by one, as from an older kernel. They are
+// joined to super-frames for this kernel, with and without outer checksums.
 func TestJoinedTunnels(t *testing.T) {
 	for i := range 4 {
 		v6, sum := i&1 != 0, i&2 != 0

@@ -29,7 +29,7 @@ func readBatch(d *Device, dst []*frame.Frame) (int, error) {
 		if n, err := d.Queue(0).ReadBatch(dst, math.MaxInt); n > 0 || err != nil {
 			return n, err
 		}
-		// Looks up now and then, since closing the descriptor ends no poll.
+		// poll has a timeout, because closing the descriptor does not end it.
 		p := []unix.PollFd{{Fd: int32(d.Queue(0).FD()), Events: unix.POLLIN}}
 		if _, err := unix.Poll(p, 20); err != nil && err != unix.EINTR {
 			return 0, err
@@ -37,8 +37,7 @@ func readBatch(d *Device, dst []*frame.Frame) (int, error) {
 	}
 }
 
-// open makes a device with the address 10.77.0.host/24 and fd77::host/64, up
-// and ready.
+// open creates a device with the addresses 10.77.0.host/24 and fd77::host/64, and brings it up.
 func (s *space) open(t testing.TB, host byte, opts Options) *Device {
 	t.Helper()
 	var d *Device
@@ -56,8 +55,8 @@ func (s *space) open(t testing.TB, host byte, opts Options) *Device {
 	return d
 }
 
-// configure returns when the kernel accepts packets to the IPv6 address, which
-// it prepares in the background: the local route comes last.
+// configure returns when the kernel accepts packets to the IPv6 address. The kernel prepares the
+// address in the background, and adds its local route last.
 func configure(d *Device, host byte) error {
 	routes, done := make(chan netlink.RouteUpdate), make(chan struct{})
 	if err := netlink.RouteSubscribe(routes, done); err != nil {
@@ -99,7 +98,7 @@ func configure(d *Device, host byte) error {
 	}
 }
 
-// socket makes a socket of the namespace with a limit on how long it blocks.
+// socket creates a socket in the namespace, with a timeout for its blocking calls.
 func (s *space) socket(t testing.TB, addr netip.AddrPort, kind int) int {
 	t.Helper()
 	fd := -1
@@ -172,8 +171,8 @@ func pump(t *testing.T, from, to *Device, see func(*frame.Frame)) {
 	})
 }
 
-// pumpAll gives what comes from a device to the function take(), which owns it, until
-// the test ends.
+// pumpAll reads frames from a device until the test ends, and passes them to take(), which then
+// owns them.
 func pumpAll(t *testing.T, from *Device, take func([]*frame.Frame)) {
 	ended := make(chan struct{})
 	go func() {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Without offload the kernel passes single packets with complete checksums, and takes such.
+// Without offload the kernel delivers and accepts single packets with complete checksums.
 func TestWithoutOffload(t *testing.T) {
 	for _, at := range []string{"10.77.0.2:5001", "[fd77::2]:5001"} {
 		for _, off := range [][2]bool{{true, true}, {true, false}, {false, true}} {
@@ -40,7 +40,7 @@ func TestWithoutOffload(t *testing.T) {
 	}
 }
 
-// With offload, the packets of a bulk flow come in super-frames, and only some by themselves.
+// With offload, most packets of a bulk flow arrive in super-frames.
 func TestBulkComesInSuperFrames(t *testing.T) {
 	w := newWire(t)
 	w.transfer(t, "10.77.0.2:5001", 16<<20, asItIs)
@@ -49,7 +49,7 @@ func TestBulkComesInSuperFrames(t *testing.T) {
 	}
 }
 
-// The flag of AccECN shows why packets come one by one.
+// Packets with AccECN's flag, which therefore arrive one by one, are counted.
 func TestAccECNIsCounted(t *testing.T) {
 	s := newSpace(t)
 	d := s.open(t, 1, Options{})

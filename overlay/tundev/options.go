@@ -12,9 +12,9 @@ import (
 // These constants are the defaults of Options.
 const (
 	// DefaultTxQueueLen is the default length of the device's queue in frames, equal to that of
-	// Ethernet devices. At 200,000 small packets a second, the queue holds 5 ms while the reading
-	// thread waits for a processor. If there are several flows, the reading thread moves their
-	// packets at once to the peers' queues, which control their delay.
+	// Ethernet devices. While the reading thread waits for a processor, the queue can hold the
+	// packets of 5 ms at 200,000 packets a second. If there are several flows, the reading thread
+	// immediately moves their packets to the peers' queues, which control the delay.
 	DefaultTxQueueLen = 1000
 
 	// DefaultGSOMaxSize is the default limit for super-frames from the kernel, in bytes. A
@@ -24,8 +24,8 @@ const (
 
 // Options has the settings of a device. For fields that are zero, the defaults apply.
 type Options struct {
-	Pool         *Pool          // shared with the receiver; nil makes one
-	FlowKey      packet.FlowKey // of the flow hash
+	Pool         *Pool          // shared with the receiver; nil: a new pool
+	FlowKey      packet.FlowKey // key of the flow hash
 	UnorderedUDP bool           // UDP frames are not marked for order restoration
 	TxQueueLen   int            // frames
 	GSOMaxSize   int            // bytes
@@ -36,19 +36,19 @@ type Options struct {
 // Offloads lists the features that the kernel granted. The device also works without optional
 // features.
 type Offloads struct {
-	Off            bool     // nothing was asked for: Options.NoOffload
-	Tunnels        bool     // super-frames of UDP tunnels come and go whole (Linux 6.17)
-	USO            bool     // UDP super-frames come whole (Linux 6.2)
+	Off            bool     // no offload was requested: Options.NoOffload
+	Tunnels        bool     // super-frames of UDP tunnels are read and written whole (Linux 6.17)
+	USO            bool     // UDP super-frames are read whole (Linux 6.2)
 	TxQueueLen     int      // frames; 0 when it could not be set
 	GSOMaxSize     int      // bytes; 0 when it could not be set
 	GSOMaxSegments int      // 0 when it could not be set
 	Problems       []string // why a feature is missing
 }
 
-// DefaultTunnelMaxSize is the default limit for super-frames, in bytes, on kernels that deliver
-// super-frames of UDP tunnels whole. The kernel builds super-frames of UDP tunnels on the
-// tunnel's own device, whose limit is 65,536 by default. With a lower limit on the TUN device,
-// the kernel would cut super-frames of UDP tunnels.
+// DefaultTunnelMaxSize replaces DefaultGSOMaxSize on kernels that deliver super-frames of UDP
+// tunnels whole. It is in bytes. The kernel builds super-frames of UDP tunnels on the tunnel's own
+// device, whose limit is 65,536 by default. If the TUN device had a lower limit, the kernel would
+// cut these super-frames.
 const DefaultTunnelMaxSize = 65_536
 
 // These flags of TUNSETOFFLOAD request the offloads of UDP tunnels and their outer checksums
@@ -61,8 +61,8 @@ const (
 const tunOffloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_USO4 | unix.TUN_F_USO6
 
 // tune requests all optional features and records refusals. The method tune() does not request
-// TUN_F_TSO_ECN, so the few frames with CWR arrive as single packets. Only the kernel can cut
-// frames with CWR, because CWR may belong to one segment or to all (AccECN).
+// TUN_F_TSO_ECN, so the kernel cuts the few frames with CWR into single packets. Only the kernel
+// can cut them correctly, because CWR may belong to one segment or, with AccECN, to all.
 func (d *Device) tune(link netlink.Link, opts Options) {
 	o := &d.offloads
 	note := func(what string, err error) bool {
@@ -94,9 +94,9 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 	}
 }
 
-// takeTunnels requests super-frames of UDP tunnels, whose virtio header is longer. The setting
-// of takeTunnels applies to all queues of the device. No goroutine reads the device yet, so the
-// header's length can change.
+// takeTunnels requests super-frames of UDP tunnels, which need the longer virtio header. The
+// setting applies to all queues of the device. No goroutine reads the device yet, so the header's
+// length can change.
 func (d *Device) takeTunnels() error {
 	if err := d.setHeader(packet.VnetTunnelHeaderLen); err != nil {
 		return err
@@ -107,8 +107,8 @@ func (d *Device) takeTunnels() error {
 	return nil
 }
 
-// refuseOffloads asks for single packets with complete checksums. Package tun has requested super-frames,
-// and another process may have opened the device with a longer header.
+// refuseOffloads asks for single packets with complete checksums. This is needed because package
+// tun has requested super-frames, and because an earlier process may have set a longer header.
 func (d *Device) refuseOffloads() error {
 	if err := d.setHeader(packet.VnetHeaderLen); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// Piece returns packet i of a tunnelled super-frame as a frame of its own. The parameters in and
-// t describe the super-frame. The new frame has the flow, order and time of the super-frame.
+// Piece returns packet i of a tunnelled super-frame as a separate frame. The parameters in and t
+// describe the super-frame. The new frame has the flow, order and time of the super-frame.
 func (p *Pool) Piece(whole *frame.Frame, in *packet.Info, t *packet.Tunnel, i int) *frame.Frame {
 	part := p.Get(t.SegmentLen(whole.Facts, i))
 	t.Segment(part.Data, whole.Data, in, whole.Facts, i)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// Headroom is the space before Data, in bytes: the longer virtio header, rounded up to align
-	// Data.
+	// Headroom is the space before Data, in bytes. It is the length of the longer virtio header,
+	// rounded up so that Data is aligned.
 	Headroom = 32
 
 	// smallSize is the buffer size for one packet of Ethernet size, in bytes.
@@ -20,7 +20,8 @@ const (
 	// silently truncates data that is longer than the buffer.
 	readSize = 65536
 
-	// bigSize is the buffer size that Go's allocator uses for readSize: whole pages of 8 KiB.
+	// bigSize is the size of a buffer for readSize bytes after the virtio header, in bytes. Go's
+	// allocator uses whole pages of 8 KiB for such a buffer.
 	bigSize = 72 << 10
 
 	// MaxSmall is the largest number of data bytes in a small frame.
@@ -32,10 +33,11 @@ const (
 	_ = uint(Headroom - packet.VnetTunnelHeaderLen)
 )
 
-// sizes are the buffer sizes of the pool, in bytes. A waiting frame occupies its whole buffer,
-// so each size for super-frames is at most twice the previous one. The first size fits a TCP
-// acknowledgement. The fourth size fits a jumbo frame, which has 9,000 to 9,216 bytes by vendor.
-// All sizes are size classes of Go's allocator, so no buffer takes more memory than its size.
+// sizes are the buffer sizes of the pool, in bytes. A waiting frame occupies its whole buffer. To
+// waste little memory, each size for super-frames is at most twice the previous one. The first size
+// fits a TCP acknowledgement. The fourth size fits a jumbo frame, which has 9,000 to 9,216 bytes,
+// depending on the vendor. All sizes are size classes of Go's allocator, so no buffer takes more
+// memory than its size.
 var sizes = [...]int{256, smallSize, 4 << 10, 10 << 10, 20 << 10, 40 << 10, bigSize}
 
 // MaxData is the largest number of data bytes in a frame.

@@ -35,7 +35,7 @@ func TestPoolSizes(t *testing.T) {
 	}
 }
 
-// A buffer takes exactly its size.
+// The allocator uses exactly the size of each buffer.
 func TestSizesAreThoseOfTheAllocator(t *testing.T) {
 	for _, n := range sizes {
 		if c := cap(slices.Grow([]byte(nil), n)); c != n {

@@ -16,7 +16,7 @@ const MaxQueues = 16
 // Only one goroutine may call ReadBatch.
 type Queue struct {
 	dev    *Device
-	file   *os.File // nil for the first queue, whose file native owns
+	file   *os.File // nil for the first queue, whose file the field native owns
 	fd     int
 	reader reader
 }
@@ -35,9 +35,9 @@ func (d *Device) Queues() int { return len(d.queues) }
 const cloneDevice = "/dev/net/tun"
 
 // attach opens a queue of the device with the given name. The first attached queue creates the
-// device. If the name contains %d, the kernel inserts a number. The descriptor is set
-// non-blocking only after it is wrapped in a file, because otherwise Go's poller would wake up
-// for every packet.
+// device. If the name contains %d, the kernel inserts a number. The descriptor is set non-blocking
+// only after it is wrapped in a file. Otherwise Go's poller would watch it, and wake up for every
+// packet.
 func attach(name string, several bool) (f *os.File, actual string, err error) {
 	ifr, err := unix.NewIfreq(name)
 	if err != nil {
@@ -112,7 +112,7 @@ func (q *Queue) ReadBatch(dst []*frame.Frame, most int) (int, error) {
 	for bytes := 0; n < len(dst) && bytes < most; {
 		f, err := q.next()
 		if err == unix.EAGAIN || err != nil && n > 0 {
-			break // an error comes again with the next call
+			break // the next call returns the error again
 		}
 		if err != nil {
 			return 0, err

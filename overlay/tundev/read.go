@@ -15,13 +15,14 @@ var ErrGone = errors.New("the TUN device is gone")
 
 // reader is the state of ReadBatch between calls.
 type reader struct {
-	spare *frame.Frame  // big, for the next read; nil after it was handed out
+	spare *frame.Frame  // a frame with a big buffer for the next read; nil after it was returned
 	info  packet.Info   // of the last frame
 	inner packet.Tunnel // of the last frame, if it is a tunnelled super-frame
 
 	singles packet.Singles
 
-	// The following fields describe a frame that is being returned in pieces: see packet.Segments.
+	// The following fields describe a frame that is being returned packet by packet (see
+	// packet.Segments).
 	split     *frame.Frame
 	splitNext int
 	splitAll  int
@@ -55,7 +56,7 @@ func (q *Queue) next() (*frame.Frame, error) {
 	case unix.EINTR:
 		return nil, nil
 	case unix.EAGAIN:
-		r.singles.Reset() // the next packet did not exist yet
+		r.singles.Reset() // the next packet had not reached the empty queue
 		return nil, err
 	case unix.EBADFD:
 		return nil, ErrGone

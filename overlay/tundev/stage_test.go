@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkRead sends UDP packets into the device, a few at a time, and reads
-// them. The larger share of it is the sender's.
+// BenchmarkRead sends UDP packets into the device, a few at a time, and reads them. Most of the
+// measured time is spent on sending.
 func BenchmarkRead(b *testing.B) {
 	const run = 16
 	for _, size := range []int{64, 1400} {
@@ -39,8 +39,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite gives the kernel UDP packets to a socket that drops them when it
-// is full.
+// BenchmarkWrite writes UDP packets for a socket of the kernel, which drops them when it is full.
 func BenchmarkWrite(b *testing.B) {
 	for _, size := range []int{64, 1400} {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
@@ -61,8 +60,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// datagram makes a UDP packet of `size` bytes in all, without a UDP checksum, from
-// another host to port 9 of this one.
+// datagram returns a frame with a UDP packet from another host to port 9 of this one. The packet
+// has `size` bytes with headers, and no UDP checksum.
 func datagram(p *Pool, size int) *frame.Frame {
 	f := p.Get(size)
 	h := []byte{0x45, 0, byte(size >> 8), byte(size), 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 77, 0, 2, 10, 77, 0, 1,

@@ -11,15 +11,15 @@ import (
 type Stats struct {
 	Read, ReadBytes       uint64 // all frames from the kernel
 	ReadSuper             uint64 // super-frames among them
-	ReadTunnel            uint64 // of these, those of packets in a UDP tunnel
-	ReadSingles           uint64 // TCP packets that continue the packet before them, and could have come with it in a super-frame
-	ReadAccECN            uint64 // of these, those with AccECN's flag
-	Split                 uint64 // super-frames cut up because no peer would take them
+	ReadTunnel            uint64 // super-frames among these that are in a UDP tunnel
+	ReadSingles           uint64 // TCP packets that could have shared a super-frame with the previous packet
+	ReadAccECN            uint64 // packets among these with AccECN's flag
+	Split                 uint64 // super-frames cut into packets because no peer would accept them
 	Written, WrittenBytes uint64
 	WrittenSuper          uint64
-	WrittenJoined         uint64 // of those, the ones joined here
-	WrittenTunnel         uint64 // of those, the ones of packets in a UDP tunnel
-	Cut                   uint64 // super-frames cut up here because the kernel does not take them
+	WrittenJoined         uint64 // super-frames among these that were joined here
+	WrittenTunnel         uint64 // super-frames among these that are in a UDP tunnel
+	Cut                   uint64 // super-frames cut into packets because the kernel does not accept them
 	Copied                uint64 // copied before the write, because they lacked headroom
 	WriteBusy             uint64 // dropped because the kernel had no memory
 	WriteRefused          uint64 // dropped because the kernel found the header invalid

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// stream sends n bytes from one socket to the other and returns what the process
-// allocated meanwhile.
+// stream sends n bytes from one socket to the other, and returns the number of allocations in the
+// process meanwhile.
 func stream(t *testing.T, from, to *net.TCPConn, n int) (allocations uint64) {
 	t.Helper()
 	out, in, sent := make([]byte, 1<<20), make([]byte, 1<<20), make(chan error, 1)
@@ -36,9 +36,9 @@ func stream(t *testing.T, from, to *net.TCPConn, n int) (allocations uint64) {
 	return after.Mallocs - before.Mallocs
 }
 
-// Super-frames are read and written without taking memory for each. The pool may only
-// replace frames after a garbage collection. Not built under the race detector, for the
-// reason that TestNoAllocations gives.
+// Reading and writing super-frames allocates no memory for each. Only after a garbage collection
+// may the pool allocate new frames. This file is not built with the race detector, for the reason
+// in TestNoAllocations.
 func TestSuperFramesTakeNoMemory(t *testing.T) {
 	const run = 128 << 20
 	w := newWire(t)

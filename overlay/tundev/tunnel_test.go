@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// vxlan makes a VXLAN device of s with the address 10.88.0.host/24 between the addresses
-// that open() gave, of port 4789 or another. It has no IPv6 address: the kernel would
-// announce one in packets of equal size, which would be joined beside the test's own.
+// vxlan creates a VXLAN device in s with the address 10.88.0.host/24. It runs between the addresses
+// that open() set, on the given port. It has no IPv6 address, because the kernel would announce one
+// in packets of equal size. These would be joined, and disturb the test's counts.
 func (s *space) vxlan(t *testing.T, host byte, v6, sum bool, port int) {
 	t.Helper()
 	at := func(n byte) net.IP {
@@ -50,15 +50,15 @@ func (s *space) vxlan(t *testing.T, host byte, v6, sum bool, port int) {
 	})
 }
 
-// refuseTunnels makes a device as it is where the kernel knows no super-frames of tunnels.
+// refuseTunnels makes a device behave as on a kernel without super-frames of tunnels.
 func refuseTunnels(t *testing.T, d *Device) {
 	t.Helper()
 	must(t, unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads))
 	d.offloads.Tunnels = false
 }
 
-// tunnelWire is a wire with VXLAN on top, and at its ends in older (0 or 1) kernels that do
-// not know it.
+// tunnelWire returns a wire with VXLAN on top. The ends with the indexes in `older` (0 or 1) behave
+// like kernels without super-frames of tunnels.
 func tunnelWire(t *testing.T, v6, sum bool, port int, older ...int) *wire {
 	w := newWireOf(t, func(a, b *Device) {
 		if !a.Offloads().Tunnels {
@@ -73,7 +73,8 @@ func tunnelWire(t *testing.T, v6, sum bool, port int, older ...int) *wire {
 	return w
 }
 
-// With any outer port and checksums, a TCP connection in VXLAN crosses in super-frames.
+// With any outer port, and with or without outer checksums, a TCP connection in VXLAN crosses in
+// super-frames.
 func TestTunnelSuperFrames(t *testing.T) {
 	for i := range 4 {
 		v6, sum, port := i&1 != 0, i&2 != 0, 4789+i
@@ -93,7 +94,7 @@ func TestTunnelSuperFrames(t *testing.T) {
 	}
 }
 
-// Segments too small to be carried together are cut at once.
+// If the segments are too small to be carried in a super-frame, it is cut when it is read.
 func TestSmallTunnelledSegmentsAreSplit(t *testing.T) {
 	w := tunnelWire(t, false, true, 4789)
 	w.transfer(t, "10.88.0.2:5001", 1<<20, func(fd int) error {
@@ -105,7 +106,8 @@ func TestSmallTunnelledSegmentsAreSplit(t *testing.T) {
 	}
 }
 
-// Where only one end's kernel has the offload both understand each other.
+// If only one end's kernel supports super-frames of tunnels, traffic in the tunnel still passes in
+// both directions.
 func TestTunnelsWithOlderKernels(t *testing.T) {
 	for _, sum := range []bool{false, true} {
 		w := tunnelWire(t, false, sum, 4789, 1)
@@ -123,7 +125,7 @@ func TestTunnelsWithOlderKernels(t *testing.T) {
 	}
 }
 
-// A peer that cannot read them gets the packets.
+// A peer that cannot read super-frames of tunnels gets single packets.
 func TestPieces(t *testing.T) {
 	a, b := newSpace(t), newSpace(t)
 	w := &wire{a: a, b: b, devA: a.open(t, 1, Options{}), devB: b.open(t, 2, Options{})}
@@ -155,8 +157,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// tunnelled makes a super-frame to 10.79.0.9 or fd79::9, with these bytes between outer UDP
-// and inner IP header, as it comes from a peer.
+// tunnelled returns a super-frame to 10.79.0.9 or fd79::9, as it arrives from a peer. The parameter
+// `header` has the bytes between the outer UDP header and the inner IP header.
 func tunnelled(p *Pool, v6, sum, udp bool, header []byte, payload, size int, ttl byte) *frame.Frame {
 	l4 := make([]byte, 20, 20+payload)
 	copy(l4, []byte{0, 80, 0, 81, 0xff, 0xff, 0xff, 0, 0, 0, 0, 9, 0x50, 0x18, 1, 0})
@@ -176,7 +178,7 @@ func tunnelled(p *Pool, v6, sum, udp bool, header []byte, payload, size int, ttl
 		outer = append(outer, netip.MustParseAddr("fd79::9").AsSlice()...)
 	}
 	if sum {
-		b[6] = 1 // anything but nothing
+		b[6] = 1 // a checksum that is not zero
 	}
 	binary.BigEndian.PutUint16(b[4:], uint16(len(outer)+8+len(header)))
 	f := p.Get(len(outer) + len(b))
@@ -193,8 +195,8 @@ func ip4(proto byte, payload int, ttl byte, src, dst string) []byte {
 	return b
 }
 
-// This package and the kernel cut a frame into the same packets, byte for byte. The
-// kernel forwards it to a device without offloads.
+// This package and the kernel cut a frame into exactly the same packets. The kernel cuts it because
+// it forwards it to a device without offloads.
 func TestTunnelsAreCutAsTheKernelDoes(t *testing.T) {
 	vxlan := append([]byte{8, 0, 0, 0, 0, 0, 7, 0}, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 8, 0)
 	geneve := append([]byte{2, 0, 0x65, 0x58, 0, 0, 7, 0, 1, 2, 3, 1, 9, 9, 9, 9}, vxlan[8:]...)
@@ -216,7 +218,7 @@ func TestTunnelsAreCutAsTheKernelDoes(t *testing.T) {
 			got := readPlain(t, plain)
 			var in packet.Info
 			for r := packet.Parse(got, &in); r != packet.OK || in.Proto != packet.ProtoUDP; r = packet.Parse(got, &in) {
-				got = readPlain(t, plain) // past the kernel's own packets
+				got = readPlain(t, plain) // skips the kernel's own packets
 			}
 			if !bytes.Equal(got, want.Data) {
 				t.Fatalf("v6 %v, checksum %v, UDP %v, header of %d, packet %d: the kernel's and ours\n% x\n% x", v6, sum, udp, len(header), k, got[:min(130, len(got))], want.Data[:130])

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Write passes a frame to the kernel as received on the device. The caller keeps the frame, and
-// must be its only owner, because Write changes its checksum field, facts and headroom. Write
-// does not copy a frame from Pool.
+// Write passes a frame to the kernel, which handles it as received on the device. The caller keeps
+// the frame, and must be its only owner, because Write changes its checksum field, facts and
+// headroom. Write does not copy a frame from Pool.
 //
-// Write drops a frame that fails packet.Validate, and counts it under the reason. Write also
-// drops and counts a frame that the kernel refuses or for which it has no memory. Dropped frames
-// are no errors, because a peer can cause them. Write returns os.ErrClosed after Close, ErrGone,
-// or another error of write(2), such as EIO while the interface is down.
+// Write drops a frame that fails packet.Validate, and counts it under the reason. Write also drops
+// and counts a frame that the kernel refuses or for which it has no memory. For a dropped frame
+// Write returns no error, because a peer can cause drops. Write returns os.ErrClosed after Close,
+// ErrGone, or another error of write(2), such as EIO while the interface is down.
 func (d *Device) Write(f *frame.Frame) error { return d.put(f, false) }
 
-// WriteJoined is Write for a super-frame that a merge.Merger joined.
+// WriteJoined is like Write, but for a super-frame that a merge.Merger joined.
 func (d *Device) WriteJoined(f *frame.Frame) error { return d.put(f, true) }
 
 func (d *Device) put(f *frame.Frame, joined bool) error {
@@ -73,7 +73,7 @@ func (d *Device) putPieces(f *frame.Frame, in *packet.Info, n int, piece func(i 
 		err := d.send(part, in, packet.VnetHeader{})
 		part.Release()
 		if err != nil {
-			d.counter.writeErrors.Add(uint64(n - i - 1)) // the rest
+			d.counter.writeErrors.Add(uint64(n - i - 1)) // the remaining packets
 			return err
 		}
 	}
@@ -118,8 +118,8 @@ func (d *Device) send(f *frame.Frame, in *packet.Info, header packet.VnetHeader)
 		d.counter.copied.Add(1)
 	}
 	header.Put(b[:d.header])
-	// All packets of a flow are written to the same queue. For the other direction of the flow, the
-	// kernel uses the same queue.
+	// All packets of a flow are written to the same queue, because the kernel then uses this queue
+	// for the other direction of the flow.
 	fd := d.fd
 	if n := uint32(len(d.queues)); n > 1 {
 		fd = d.queues[packet.FlowHash(f.Data, in, d.opts.FlowKey)%n].fd

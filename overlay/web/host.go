@@ -9,10 +9,10 @@ import (
 )
 
 // Literal accepts requests only for an address or for localhost, and refuses other host names. A
-// web site can let its own host name resolve to an address of this host (DNS rebinding). After a
-// DNS rebinding attack, scripts of a web site could read the responses. A request that names an
-// address cannot belong to a DNS rebinding attack. No browser reaches a unix socket, but a proxy
-// in front of it must check the host names itself.
+// web site can make its own host name resolve to an address of this host (DNS rebinding). Then a
+// browser would let the site's scripts read the responses. If a request names an address, it is not
+// part of such an attack. No browser reaches a unix socket, but a proxy in front of it must check
+// host names itself.
 func Literal(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, file := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)

@@ -16,7 +16,7 @@ import (
 type Owner struct {
 	user  bool
 	uid   uint32
-	place netip.Prefix // without a user; the zero value: unknown
+	place netip.Prefix // address of an owner that is not a user; the zero value: unknown
 }
 
 // UserOwner returns the Owner for a user of this host.
@@ -58,7 +58,7 @@ func ownerOf(c net.Conn) Owner {
 			}
 		}
 		if remote.Addr().IsLoopback() {
-			return Owner{} // all 16 million loopback addresses are this host
+			return Owner{} // all 16 million loopback addresses belong to this host
 		}
 		bits := remote.Addr().BitLen()
 		if remote.Addr().Is6() {
@@ -102,7 +102,7 @@ const (
 	diagAnswer  = unix.SizeofNlMsghdr + 72
 	diagUID     = unix.SizeofNlMsghdr + 64
 	diagInode   = unix.SizeofNlMsghdr + 68
-	// diagWaitUs bounds the wait for the kernel's reply, which usually comes at once.
+	// diagWaitUs bounds the wait for the kernel's reply, which usually arrives immediately.
 	diagWaitUs = 100_000
 )
 
@@ -137,7 +137,7 @@ func diagQuestion(local, remote netip.AddrPort) []byte {
 	b := binary.NativeEndian.AppendUint32(nil, diagRequest)
 	b = binary.NativeEndian.AppendUint16(b, unix.SOCK_DIAG_BY_FAMILY)
 	b = binary.NativeEndian.AppendUint16(b, unix.NLM_F_REQUEST)
-	b = append(b, make([]byte, 8)...)                              // number and sender of the request
+	b = append(b, make([]byte, 8)...)                              // sequence number and port of the request
 	b = append(b, family, unix.IPPROTO_TCP, 0, 0)                  // no extensions
 	b = binary.NativeEndian.AppendUint32(b, 0xffffffff)            // all states
 	b = binary.BigEndian.AppendUint16(b, local.Port())             //

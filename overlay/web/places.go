@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// places bounds the connections served at once. When the limit is reached, a new connection
+// places bounds the number of concurrent connections. When the limit is reached, a new connection
 // replaces an idle one. A connection is idle if its client has sent no request, has got its
-// response, or does not read the response. A connection is not replaced while its response is
-// being made.
+// response, or does not read the response. A connection is not replaced while its response is being
+// made.
 type places struct {
 	net.Listener
 	most int
 	gone func(Owner)
 
 	mu      sync.Mutex
-	leaving int           // connections that gave way, before the server has noticed
-	of      map[Owner]int // leaving connections of each owner
-	freed   *sync.Cond    // a connection has ended, or has become idle
+	leaving int           // number of replaced connections that the server has not closed yet
+	of      map[Owner]int // number of such connections of each owner
+	freed   *sync.Cond    // signals that a connection has ended or has become idle
 	taken   map[*place]struct{}
 	ended   bool
 }
@@ -37,9 +37,9 @@ type place struct {
 	net.Conn
 	of    *places
 	owner Owner
-	since time.Time // start of the idle time; zero: busy. of.mu
-	stays bool      // idle only during writes. of.mu
-	left  bool      // it gave way. of.mu
+	since time.Time // start of the idle time; zero: busy; guarded by of.mu
+	stays bool      // counts as idle only during writes; guarded by of.mu
+	left  bool      // it was replaced; guarded by of.mu
 }
 
 const (
@@ -47,12 +47,14 @@ const (
 	// each. After a header that is too long, net/http waits for half a second before it closes a
 	// connection. When mostLeaving is reached, all new connections wait.
 	mostLeaving = 512
-	// mostLeavingOf bounds the number of closing connections of one owner. An owner who reconnects
-	// again and again is refused, so other owners do not wait.
+	// mostLeavingOf bounds the number of closing connections of one owner. When an owner who
+	// reconnects repeatedly reaches it, further connections of this owner are refused, so other
+	// owners do not wait.
 	mostLeavingOf = mostLeaving / 8
 )
 
-// errTurnedAway refuses a connection while its owner has too many closing connections.
+// errTurnedAway is the error for a connection that is refused because its owner has too many
+// closing connections.
 var errTurnedAway = errors.New("too many of this owner's connections are leaving")
 
 // Accept implements net.Listener.

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// told runs a server. It returns its address and the owners of connections that gave way.
+// told runs a server. It returns the server's address, and a channel with the owners of replaced
+// connections.
 func told(t *testing.T, h http.HandlerFunc) (at string, gone chan Owner) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +45,7 @@ func dial(t *testing.T, at, text string) net.Conn {
 
 const question = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// Connections that never ask lose their places to new clients, the oldest first.
+// Connections without a request are replaced by new clients, the oldest first.
 func TestHalfOpenRequestsKeepNobodyOut(t *testing.T) {
 	at, gone := told(t, hello)
 	var idle []net.Conn
@@ -72,7 +73,7 @@ func TestHalfOpenRequestsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// So do clients that ask and never read the answer.
+// Connections whose clients send a request and never read the response are replaced by new clients.
 func TestReadersThatDoNotReadKeepNobodyOut(t *testing.T) {
 	long := []byte(strings.Repeat("x", 32<<20))
 	at, gone := told(t, func(w http.ResponseWriter, r *http.Request) {
@@ -91,7 +92,7 @@ func TestReadersThatDoNotReadKeepNobodyOut(t *testing.T) {
 	<-gone
 }
 
-// So does a connection that waits for its next request.
+// A connection that waits for its next request is replaced by a new client.
 func TestAnsweredConnectionsKeepNobodyOut(t *testing.T) {
 	at, _ := told(t, hello)
 	for range maxConns {
@@ -105,7 +106,8 @@ func TestAnsweredConnectionsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// A refused client holds no place, either: the server does not wait for its body.
+// A client whose request is refused does not occupy a connection, because the server does not wait
+// for the body.
 func TestRefusedQuestionsKeepNobodyOut(t *testing.T) {
 	at, _ := told(t, hello)
 	for _, text := range []string{
@@ -119,7 +121,7 @@ func TestRefusedQuestionsKeepNobodyOut(t *testing.T) {
 			c, err := net.Dial("tcp", at)
 			must(t, err)
 			defer c.Close()
-			_, _ = io.WriteString(c, text) // the server may refuse it before the end
+			_, _ = io.WriteString(c, text) // the server may refuse the request before its end
 		}
 		if got := say(t, at, question); got != http.StatusOK {
 			t.Errorf("%.60q: %d", text, got)
@@ -127,7 +129,7 @@ func TestRefusedQuestionsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// The owner with most places gives one up, even if others' places are older.
+// The owner with the most connections loses one, even if other owners' connections are older.
 func TestOwnerOfMostPlacesLosesOne(t *testing.T) {
 	p := newPlaces(nil, 4, nil)
 	noon := time.Unix(1700000000, 0)
@@ -146,14 +148,14 @@ func TestOwnerOfMostPlacesLosesOne(t *testing.T) {
 	if v := p.idlest(other); v != oldest {
 		t.Errorf("one of %v, since %v", v.owner, v.since)
 	}
-	oldest.since = time.Time{} // its answer is being made
+	oldest.since = time.Time{} // its response is being made
 	if v := p.idlest(other); v.owner != other || v == oldest {
 		t.Errorf("one of %v, since %v", v.owner, v.since)
 	}
 }
 
-// A client that connects again and again is turned away while its connections end slowly.
-// Another reader is served at once.
+// If a client reconnects repeatedly while its connections close slowly, it is refused. A client of
+// another owner is served immediately.
 func TestComingAgainKeepsNobodyElseOut(t *testing.T) {
 	p := newPlaces(nil, 4, nil)
 	mine, other := UserOwner(1000), UserOwner(1001)
@@ -178,7 +180,7 @@ func TestComingAgainKeepsNobodyElseOut(t *testing.T) {
 	if err != nil || old == nil || old.owner != other {
 		t.Fatalf("%v, %v", old, err)
 	}
-	client, server := net.Pipe() // a connection that has left makes room
+	client, server := net.Pipe() // a connection that has been closed makes room
 	client.Close()
 	old.Conn = server
 	old.Close()
@@ -187,7 +189,8 @@ func TestComingAgainKeepsNobodyElseOut(t *testing.T) {
 	}
 }
 
-// Clients on this host differ by their user, other clients by their address.
+// Clients on this host have different owners if their users differ, and other clients if their
+// addresses differ.
 func TestOwners(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
 		l, err := net.Listen("tcp", at)

@@ -1,7 +1,7 @@
 // Package web serves HTTP to untrusted clients on this host and beyond. The server accepts only
-// requests without a body, on a limited number of connections. No request waits for another
-// client that does not read or sends nothing. When all connections are in use, a new one
-// replaces the longest idle one of the owner with the most connections.
+// requests without a body, on a limited number of connections. No request waits for a client that
+// reads or sends nothing. When all connections are in use, a new one replaces the longest idle one
+// of the owner with the most connections.
 package web
 
 import (
@@ -19,15 +19,15 @@ const (
 	// maxConns bounds the open connections. A browser with some pages and two Prometheus servers
 	// need fewer connections.
 	maxConns = 32
-	// maxHeaderBytes bounds the header of a request. A browser with cookies of other ports on this
-	// host sends a shorter header.
+	// maxHeaderBytes bounds the header of a request. Even a browser with cookies from other ports
+	// on this host sends a shorter header.
 	maxHeaderBytes = 16 << 10
-	// headerWait bounds the time in which a request must arrive, and suits a slow link.
+	// headerWait bounds the time in which a request must arrive. It is long enough for a slow link.
 	headerWait = 5 * time.Second
-	// answerWait bounds the time for a response, and suits 10 MB over a slow link. Handlers of
-	// streams set their own deadlines.
+	// answerWait bounds the time for a response. It is long enough for 10 MB over a slow link.
+	// Handlers of streams set their own deadlines.
 	answerWait = 30 * time.Second
-	// idleWait is the time after which an idle connection is closed, twice the usual interval
+	// idleWait is the time after which an idle connection is closed. It is twice the usual interval
 	// between scrapes.
 	idleWait = 30 * time.Second
 	// endWait bounds the time for unfinished responses when the daemon stops.
@@ -46,7 +46,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)
 		BaseContext:    func(net.Listener) context.Context { return ctx },
 		ConnContext:    seats.context,
 		ConnState:      seats.state,
-		ErrorLog:       log.New(io.Discard, "", 0), // strangers' errors would fill the journal
+		ErrorLog:       log.New(io.Discard, "", 0), // errors that other hosts cause would fill the journal
 	}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -70,7 +70,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)
 func questions(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if gaveWay(r.Context()) {
-			panic(http.ErrAbortHandler) // this ends only the connection
+			panic(http.ErrAbortHandler) // net/http then ends only this connection
 		}
 		status := http.StatusOK
 		if r.ContentLength != 0 {
@@ -97,8 +97,8 @@ func refuse(w http.ResponseWriter, status int) {
 	http.Error(w, http.StatusText(status), status)
 }
 
-// hangUp refuses a request with a body, and closes its connection. Package net/http would read
-// the body, or wait before it closes, and so keep the connection busy.
+// hangUp refuses a request with a body, and closes its connection. Otherwise package net/http would
+// read the body, or wait before it closes the connection, and so keep the connection busy.
 func hangUp(w http.ResponseWriter, status int) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

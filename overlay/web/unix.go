@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// unixMode is the mode of the socket: the daemon's user and the socket's group have access. In
-	// a directory with the set-group-ID bit, the socket gets the directory's group.
+	// unixMode is the mode of the socket. It gives access to the daemon's user and the socket's
+	// group. In a directory with the set-group-ID bit, the socket gets the directory's group.
 	unixMode = 0o660
 	// othersWrite are the mode bits of a directory that let other users replace the socket.
 	othersWrite = 0o002
@@ -27,14 +27,14 @@ const (
 type unixListener struct{ *rundir.Listener }
 
 // ListenUnix creates a unix socket at path, which the given groups may also use. ListenUnix
-// replaces a socket without a listening process. A file at path that is no socket, or a
-// directory that is a link, is an error and remains in place. If ListenUnix returns
+// replaces a socket without a listening process. If the file at path is not a socket, or the
+// directory is a symbolic link, ListenUnix leaves it and returns an error. If ListenUnix returns
 // rundir.ErrGroups, the socket works for all other users.
 func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 	if err := checkDirectory(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	// The second name belongs to a socket that an earlier process did not complete.
+	// The second name belongs to a socket whose creation an earlier process did not complete.
 	for _, p := range []string{path, path + rundir.Temporary} {
 		if err := checkStale(p); err != nil {
 			return nil, err
@@ -52,7 +52,7 @@ func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 func (l unixListener) Close() error {
 	err := l.Listener.Close()
 	if errors.Is(err, net.ErrClosed) {
-		return err // closed before
+		return err // it was already closed
 	}
 	return errors.Join(err, l.RemoveOwn())
 }
@@ -91,7 +91,7 @@ func checkStale(path string) error {
 		c.Close()
 	case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.ENOENT):
 		return nil
-	case !errors.Is(err, unix.EAGAIN): // this one means a live socket with a full queue
+	case !errors.Is(err, unix.EAGAIN): // EAGAIN means a live socket with a full queue
 		return err
 	}
 	return fmt.Errorf("another process listens on %s", path)

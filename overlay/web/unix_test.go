@@ -15,14 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// client asks over a unix socket.
+// client returns an HTTP client that connects to a unix socket.
 func client(path string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return net.Dial("unix", path)
 	}}}
 }
 
-// A socket is for its user and its group with any umask, and goes with the server.
+// With any umask, the socket's user and group have access. The socket is removed when the server
+// ends.
 func TestUnixSocketLetsItsGroupIn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lab.metrics")
 	defer unix.Umask(unix.Umask(0o777))
@@ -40,7 +41,7 @@ func TestUnixSocketLetsItsGroupIn(t *testing.T) {
 	if st, err := os.Lstat(path); err != nil || st.Mode() != fs.ModeSocket|0o660 {
 		t.Errorf("%v, %v", st, err)
 	}
-	// A proxy may ask for any name, as no browser reaches a unix socket.
+	// A proxy may request any host name, because no browser reaches a unix socket.
 	r, err := client(path).Get("http://hub.example/metrics")
 	if err != nil || r.StatusCode != http.StatusOK {
 		t.Errorf("%v, %v", r, err)
@@ -61,7 +62,7 @@ func TestUnixSocketLetsItsGroupIn(t *testing.T) {
 	}
 }
 
-// A socket that a killed process has left is replaced, and no other file ever is.
+// ListenUnix replaces the socket of a killed process, but no other file.
 func TestUnixSocketReplacesStaleSocketsAlone(t *testing.T) {
 	dir := t.TempDir()
 	path, victim := filepath.Join(dir, "a"), filepath.Join(dir, "victim")
@@ -104,7 +105,8 @@ func TestUnixSocketReplacesStaleSocketsAlone(t *testing.T) {
 	}
 }
 
-// A live listener keeps its name. An older one does not remove the name of a later one.
+// A socket with a listening process keeps its name. A listener does not remove the name of a later
+// one.
 func TestUnixSocketOfAnotherStays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	first, err := ListenUnix(path)
@@ -128,7 +130,8 @@ func TestUnixSocketOfAnotherStays(t *testing.T) {
 	}
 }
 
-// In a directory that others may write to, a client cannot know the owner of a socket.
+// If other users may write to the directory, a client cannot rely on the owner of a socket, so
+// ListenUnix refuses the directory.
 func TestUnixSocketWantsADirectoryOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct {

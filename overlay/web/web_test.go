@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve runs a server that answers hello, and returns its address.
+// serve runs a server with the handler h, and returns its address.
 func serve(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,7 +35,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 
 func hello(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }
 
-// say sends text as it is and returns the status of the answer.
+// say sends `text` unchanged, and returns the status of the response.
 func say(t *testing.T, at, text string) int {
 	t.Helper()
 	c, err := net.Dial("tcp", at)
@@ -46,7 +46,7 @@ func say(t *testing.T, at, text string) int {
 	}
 	r, err := http.ReadResponse(bufio.NewReader(c), nil)
 	must(t, err)
-	return r.StatusCode // the body, which HEAD does not have, goes with the connection
+	return r.StatusCode // the body is closed with the connection
 }
 
 func TestOnlyQuestionsAreAnswered(t *testing.T) {
@@ -70,7 +70,7 @@ func TestOnlyQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-// Silent connections take no more places than there are.
+// The server serves no more than maxConns connections, even if all of them are silent.
 func TestConnectionsAreBounded(t *testing.T) {
 	serving := make(chan struct{}, 2*maxConns)
 	release := make(chan struct{})

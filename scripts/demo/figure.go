@@ -9,25 +9,25 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// labelFrom is the position of a label's start on the time axis in seconds, before the outage.
-// srdplot moves the label up or down so that it hides little.
+// labelFrom is the position of a label's start on the time axis, in seconds. The position is before
+// the outage. srdplot moves the label up or down so that the label hides little.
 const labelFrom = 0.4
 
-// notedStall is the shortest stall in seconds that a note in the picture describes. The note
-// stands just above the line, which is at zero during the stall. The note begins noteIn seconds
-// after the start of the stall, at noteUp Mbit/s.
+// notedStall is the shortest stall in seconds that a note in the picture describes. The note is
+// just above the line, which is at zero during the stall. The note starts noteIn seconds after the
+// start of the stall, at noteUp Mbit/s.
 const (
 	notedStall = time.Second
 	noteIn     = 0.3
 	noteUp     = 4
 )
 
-// shortest is the shortest interval that is drawn. iperf3 ends with a partial interval, whose
-// rate is meaningless.
+// shortest is the length of the shortest interval in the picture. The last interval of iperf3 is
+// incomplete, and its rate is meaningless.
 const shortest = 50 * time.Millisecond
 
-// newFigure draws both runs into one figure. The tunnel's run is the last one, but its line comes
-// first, and so gets the first colour.
+// newFigure draws both runs into one figure. The tunnel's run is the last one, but its line is the
+// first in the figure, and so gets the first colour.
 func newFigure(acts []act) picture.Figure {
 	const capacity = spines * rateMbit
 	o := acts[0].outage

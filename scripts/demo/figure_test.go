@@ -9,7 +9,8 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// TestStallIsSaid: the picture says in words how long a flow stood still, if it did.
+// TestStallIsSaid tests that the picture contains a note with the length of a stall, but only if a
+// flow stalled.
 func TestStallIsSaid(t *testing.T) {
 	run := func(stall time.Duration) act {
 		o := &meter.Outage{BrokenAt: 5 * time.Second, Healed: 10 * time.Second, Before: 96e6, Stall: stall}
@@ -24,8 +25,8 @@ func TestStallIsSaid(t *testing.T) {
 	}
 }
 
-// A label must be at its line for all values. srdplot places labels, and a test of srdplot
-// checks that no two words overlap.
+// For all values, a label must be at its line. srdplot places the labels, and a test of srdplot
+// checks that no two texts overlap.
 func TestLabelsAreAtTheirLines(t *testing.T) {
 	run := func(name string, before float64) act {
 		return act{name: name, outage: &meter.Outage{Before: before}}
@@ -38,7 +39,7 @@ func TestLabelsAreAtTheirLines(t *testing.T) {
 	}
 }
 
-// A sample above the links' sum is explained in the picture.
+// The picture must explain a sample above the sum of all link rates.
 func TestSampleAboveAllLinksIsExplained(t *testing.T) {
 	run := func(mbit float64) act {
 		return act{name: "through srdtun", outage: &meter.Outage{Series: meter.Series{{Start: 0, End: 100 * time.Millisecond, BitsPerSec: mbit * 1e6}}}}
@@ -50,7 +51,7 @@ func TestSampleAboveAllLinksIsExplained(t *testing.T) {
 	}
 }
 
-// A busy machine is reported, in words and in the picture.
+// A busy machine must be reported as text and in the picture.
 func TestBusyMachineIsSaid(t *testing.T) {
 	run := func(theirs float64, note string) act {
 		return act{name: "plain TCP", outage: &meter.Outage{}, watch: meter.Watch{Others: theirs, Note: note}}

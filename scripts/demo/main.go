@@ -96,7 +96,7 @@ func demo(bin, plot, out string) (err error) {
 type act struct {
 	name     string
 	title    string     // in the legend
-	to       netip.Addr // of the server
+	to       netip.Addr // address of the server
 	outage   *meter.Outage
 	download meter.Download
 	intact   bool

@@ -22,14 +22,14 @@ var left = []string{".git", "bin", "out", "e2e", "bench"}
 // Edit is a small change of one source file. The text Old must occur exactly once in File, and is
 // replaced by New.
 type Edit struct {
-	File     string // from the top, with slashes
+	File     string // path from the top of the source tree, with slashes
 	Old, New string
 }
 
 // Field is a copy of the source tree.
 type Field struct {
 	Dir    string
-	Srdsim string // the simulator, as built last
+	Srdsim string // the simulator that was built last
 	goCmd  string
 }
 
@@ -156,7 +156,7 @@ func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
 	c.Dir = dir
 	text, err := c.CombinedOutput()
 	names := failedIn(string(text))
-	// A failed test is an expected result, but a missing test is an error.
+	// A failed test is an expected result, but a run without a failed test's name is an error.
 	var status *exec.ExitError
 	if ctx.Err() != nil || err != nil && (!errors.As(err, &status) || len(names) == 0) {
 		return nil, fmt.Errorf("%v: %w: %s", c.Args, err, text)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// An edit is made and taken back; one that cannot be made leaves no trace of those before it.
+// Apply must make and undo edits. If one edit is impossible, none of the previous edits may remain.
 func TestApply(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.go")
@@ -49,7 +49,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// A failed test is named once, even if only a part of it failed, or if it hung.
+// A failed test must be named once, even if only a subtest failed, or if the test hung.
 func TestFailedIn(t *testing.T) {
 	text := "--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/x (0.1s)\n        a.go:1: TestB (is not one)\nok  \tsim\t1s\n" +
 		"panic: test timed out after 5m0s\n\trunning tests:\n\t\tTestC/y (4m0s)\n"

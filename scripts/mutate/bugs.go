@@ -3,8 +3,8 @@ package main
 // bug is a small edit that breaks the code.
 type bug struct {
 	name     string
-	file     string // from the top, with slashes
-	old, new string // old occurs in it once
+	file     string // path from the top of the source tree, with slashes
+	old, new string // old occurs once in the file
 }
 
 // bugs are typical mistakes of a tired engineer: a lost line, an off-by-one bound, a reversed
@@ -115,7 +115,8 @@ var bugs = []bug{
 	{"nothing bounds the window after an overflow", "srd/cc/window.go", "min(c.cubic.bound(), next)", "next"},
 	{"spray picks what may not be used", "srd/steer/spray.go", "		if !usable.Has(p) {\n			continue\n		}\n		sp := &s.paths[p]\n		if sp.credit", "		sp := &s.paths[p]\n		if sp.credit"},
 
-	// The following bugs concern strangers, observers, and lying peers.
+	// The following bugs concern senders without a session, observers, and peers that send false
+	// packets.
 	{"what goes to an unproven address is not charged", "srd/paths_candidate.go", "	if ps.trusts(addr) || ps.candidates.Spend(addr, n) {\n", "	if true || ps.trusts(addr) || ps.candidates.Spend(addr, n) {\n"},
 	{"an unproven address has credit for ten times what came", "srd/internal/candidate/candidate.go", "	Amplification = 3\n", "	Amplification = 10\n"},
 	{"half a byte of a secret is compared", "srd/internal/candidate/candidate.go", "k.Secret != *secret:", "k.Secret[0]>>4 != secret[0]>>4:"},

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The code around the bugs changes. Each bug must still find its one place, and change it.
+// Each bug must have exactly one place in the current code, and must change it.
 func TestEveryBugCanBePlanted(t *testing.T) {
 	names := map[string]bool{}
 	for i, b := range bugs {

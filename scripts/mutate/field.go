@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// playMost bounds the time of all seeds for one bug, many times the time without a bug. A bug
-	// that makes the simulator hang is therefore caught too.
+	// playMost bounds the time of all seeds for one bug, so that a bug is also caught if the
+	// simulator hangs. The bound is many times the duration without a bug.
 	playMost = 10 * time.Minute
-	// howBytes bounds the shown part of a failure's message in bytes.
+	// howBytes bounds the displayed part of a failure's message, in bytes.
 	howBytes = 110
 	// byTest replaces the seed in the table if only a test caught the bug.
 	byTest = "test"
@@ -80,8 +80,8 @@ func (f *field) play() (v verdict, err error) {
 	return v, err
 }
 
-// test runs the transport's tests until one fails. Afterwards, test runs the tests of a tunnel
-// beside plain TCP. Only the tests beside plain TCP show how a congestion law treats other flows.
+// test runs the transport's tests until one fails. Afterwards, test runs the tests of a tunnel that
+// shares a link with plain TCP. Only these tests show how a congestion law treats other flows.
 func (f *field) test() (v verdict, err error) {
 	for _, args := range [][]string{{"./srd/..."}, {"-C", "lab", "-run", "^TestTunnel", "."}} {
 		failed, err := f.Tests(context.Background(), args...)

@@ -1,8 +1,9 @@
-// Command mutate tests whether the simulator would detect a bug in the code. The command copies
-// the source tree, and plants one small bug after another in the copy. For each bug, the command
+// Command mutate tests whether the simulator would detect a bug in the code. The command copies the
+// source tree, and plants one small bug after another in the copy. For each bug, the command
 // simulates seeds until one fails. A table shows each bug, the seed that caught it, and the
 // failure. If all seeds miss a bug, the command runs the tests of the transport, and of tunnels
-// beside plain TCP. The command fails if a bug escapes both the seeds and the tests.
+// that share a link with plain TCP. The command fails if a bug escapes both the seeds and the
+// tests.
 //
 //	mutate [-go GO] [-seeds N] [-only REGEXP] [-from N] [-to N] [-trust] [-list]
 //

@@ -28,7 +28,7 @@ const (
 )
 
 const (
-	programPath = "usr/bin/srdtun" // also of an agent
+	programPath = "usr/bin/srdtun" // the same path for an agent
 	licensePath = "usr/share/doc/srdtun/copyright"
 	blobs       = "blobs/sha256/"
 )
@@ -77,7 +77,7 @@ type healthcheck struct {
 type runConfig struct {
 	Entrypoint  []string
 	Cmd         []string
-	Healthcheck *healthcheck `json:",omitempty"` // Docker's, not in the specification
+	Healthcheck *healthcheck `json:",omitempty"` // a Docker extension of the specification
 }
 
 type imageConfig struct {

@@ -18,7 +18,8 @@ func example() *image {
 	return &image{arch: "arm64", tag: "srdtun:0.3.0", made: time.Unix(1795000000, 0).UTC(), health: true, program: []byte("program"), license: []byte("licence")}
 }
 
-// unpack returns the files of a tar file, and fails unless all are of root and of the image's time.
+// unpack returns the files of a tar file. It fails the test unless all files belong to root and
+// have the image's time.
 func unpack(t *testing.T, text []byte) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -48,8 +49,8 @@ func decode(t *testing.T, text []byte, v any) {
 	}
 }
 
-// podman and skopeo follow the index, and docker follows manifest.json. Both ways lead to the
-// same files, and each file matches its digest.
+// podman and skopeo read the index, and docker reads manifest.json. Both must refer to the same
+// files, and each file must match its digest.
 func TestImageIsReadBothWays(t *testing.T) {
 	var b bytes.Buffer
 	if err := example().write(&b); err != nil {
@@ -92,7 +93,7 @@ func TestImageIsReadBothWays(t *testing.T) {
 	}
 }
 
-// The image is run as the one that the Dockerfile makes.
+// The image must have the same settings as the image that the Dockerfile builds.
 func TestImageIsThatOfTheDockerfile(t *testing.T) {
 	text, err := os.ReadFile("../../Dockerfile")
 	if err != nil {

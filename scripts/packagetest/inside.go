@@ -48,14 +48,14 @@ func inside(kind string, names []string) (code int) {
 
 // host is the copy of the Debian root, for checks that run inside.
 type host struct {
-	note   string   // to be printed with the check
-	before []string // files
+	note   string   // text to print with the result of the check
+	before []string // files that existed before the installation
 	// The field beforeAgents lists the files that existed before the agents' packages were
 	// installed.
 	beforeAgents []string
 	streams      []*stream
-	index        string   // of the device
-	keys         []string // private ones, which nobody may learn
+	index        string   // number of the network device
+	keys         []string // private keys, which no output may contain
 }
 
 const lab = "srdtun@lab.service"
@@ -111,7 +111,7 @@ func (h *host) installed() error {
 	return err
 }
 
-// failsOnce starts a service that must fail at once with a reason, without restarts.
+// failsOnce starts a service that must fail immediately with a reason, without restarts.
 func failsOnce(name, why string) error {
 	service := "srdtun@" + name + ".service"
 	if out, err := output("systemctl", "start", service); err == nil {
@@ -254,8 +254,8 @@ const (
 	// stallGoal bounds how long a restart of the service may stall a connection. Only the best of
 	// several rounds must meet the goal, because the host may be busy in other rounds.
 	stallGoal = 200 * time.Millisecond
-	// A constantly busy host cannot start a service within stallGoal. On a constantly busy host,
-	// a stall may last stallStarts times as long as the start of a service that ends at once.
+	// A constantly busy host cannot start a service within stallGoal. On a constantly busy host, a
+	// stall may last stallStarts times as long as the start of a service that ends immediately.
 	stallStarts = 3
 )
 
@@ -264,7 +264,7 @@ func (h *host) restarts() error {
 	fast := false
 	for i := range worst {
 		begun := time.Now()
-		_, _ = output("systemctl", "start", "srdtun@typo") // behind the same filters, and fails
+		_, _ = output("systemctl", "start", "srdtun@typo") // the start passes the same filters, and fails
 		starts[i] = time.Since(begun)
 		for _, s := range h.streams {
 			s.stall()

@@ -10,16 +10,16 @@ import (
 type place int
 
 const (
-	here    place = iota // in this tree
+	here    place = iota // in the source tree
 	bare                 // in a copy of the root, without systemd
 	booted               // in a copy of the root that systemd has booted
-	managed              // the same, where udev runs, and the network managers can be started
+	managed              // like booted, but udev runs and the network managers can be started
 )
 
 // check is a test with a line in the report.
 type check struct {
 	name, says string
-	needs      []string // other checks of its group, which stand before it
+	needs      []string // other checks of the group, which must precede this check
 	host       func(*host) error
 	here       func(*workshop) (note string, err error)
 }

@@ -16,7 +16,8 @@ func namesOf(groups []group) (v []string) {
 	return v
 }
 
-// A check that is asked for by name comes with the checks that it needs, in their order.
+// If a check is selected by name, the checks that it needs must also run, in the order of the
+// group.
 func TestOnlyRunsWhatACheckNeeds(t *testing.T) {
 	for _, c := range []struct {
 		kinds []string
@@ -48,7 +49,7 @@ func TestOnlyRunsWhatACheckNeeds(t *testing.T) {
 	}
 }
 
-// Names differ, and a check comes after the checks that it needs.
+// All names must differ, and a check must follow the checks that it needs.
 func TestChecksAreInOrder(t *testing.T) {
 	all := namesOf(groups)
 	slices.Sort(all)
@@ -71,7 +72,7 @@ func TestChecksAreInOrder(t *testing.T) {
 	}
 }
 
-// All steps of the Dockerfile are known, and an unknown one is an error.
+// The program must know all steps of the Dockerfile, and an unknown step must be an error.
 func TestDockerfileIsKnown(t *testing.T) {
 	text, err := os.ReadFile("../../Dockerfile")
 	if err != nil {

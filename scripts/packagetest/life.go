@@ -35,7 +35,7 @@ func (h *host) killed() error {
 	}); err != nil {
 		return err
 	}
-	h.index = index() // nobody passed the old one on
+	h.index = index() // no process has passed on the old device
 	return h.flows()
 }
 

@@ -23,7 +23,7 @@ const (
 func far(f func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 		ns, err := os.Open("/run/netns/far")
 		if err == nil {
 			defer ns.Close()
@@ -41,7 +41,7 @@ func far(f func() error) error {
 type stream struct {
 	name     string
 	from, to net.Conn
-	longest  atomic.Int64 // ns without anything, since reset
+	longest  atomic.Int64 // longest time in ns without received bytes, since the last stall call
 	received atomic.Int64
 	failed   atomic.Pointer[error]
 }

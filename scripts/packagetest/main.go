@@ -85,9 +85,9 @@ func outside(root, only string, kinds []string) (err error) {
 
 // workshop holds the folders and settings of a test run.
 type workshop struct {
-	dir, root, share string // share is seen in copies of the root as shareDir
+	dir, root, share string // share is mounted as shareDir in copies of the root
 	packed, rooted   bool
-	sysWritable      bool // for udev, which does not run beside a read-only /sys
+	sysWritable      bool // needed for udev, which does not run with a read-only /sys
 }
 
 // run runs a group of checks, and returns the number of its failures.

@@ -38,9 +38,9 @@ func (h *host) tells() error {
 		_, err := output("ip", "-n", "far", "link", "set", "v1", to)
 		return err
 	}
-	defer func() { _ = link("up") }() // for the checks that follow
+	defer func() { _ = link("up") }() // the next checks need the link
 	for _, c := range []struct{ to, priority, text string }{
-		{"down", notice, "peer-silent: peer "}, // it has no endpoints
+		{"down", notice, "peer-silent: peer "}, // the peer has no endpoints
 		{"up", notice, "peer-answers: peer "},
 	} {
 		if err := link(c.to); err != nil {

@@ -93,7 +93,7 @@ func (h *host) apart() error {
 	masters := []string{"showconf lab", "addconf lab " + peers, "set lab peer.x.preshared_key=" + key, "reload lab", "down lab"}
 	for _, uid := range []int{lab, other, agent, 65534} {
 		refused := masters
-		if uid != lab { // the daemon's own user may do what a member of its group may
+		if uid != lab { // the daemon's own user has the permissions of its group
 			refused = append([]string{"show lab", "set lab paths.policy=ecmp"}, masters...)
 		}
 		for _, c := range refused {
@@ -103,7 +103,7 @@ func (h *host) apart() error {
 			}
 		}
 		if uid == lab {
-			continue // this user may read the credential, and nobody else has this user
+			continue // this user may read the credential, and no other service runs as this user
 		}
 		for _, f := range []string{"/proc/" + pid + "/mem", "/proc/" + pid + "/environ", "/proc/" + pid + "/fd/0", "/var/lib/private/srdtun/lab", "/run/credentials/srdtun@lab.service/lab.toml"} {
 			if out, err := asUser(uid, "ls", f).CombinedOutput(); strings.HasSuffix(f, "mem") || strings.HasSuffix(f, "environ") {
@@ -176,9 +176,9 @@ func (h *host) planted() error {
 		defer os.Remove(f)
 	}
 	for _, p := range []struct{ at, name string }{
-		{runDir + "/other/third.sock", "third"}, // of an interface that does not run
-		{runDir + "/other/lab.sock", "lab"},     // of one that does
-		{runDir + "/other/other.sock", "other"}, // its own, but not by its main process
+		{runDir + "/other/third.sock", "third"}, // socket of an interface that does not run
+		{runDir + "/other/lab.sock", "lab"},     // socket of a running interface
+		{runDir + "/other/other.sock", "other"}, // the service's own socket, but not opened by its main process
 	} {
 		if err := h.tempt(self, other, p.at, p.name); err != nil {
 			return fmt.Errorf("%s: %w", p.at, err)
@@ -217,7 +217,7 @@ func (h *host) tempt(self string, uid int, at, name string) error {
 		"set " + name + " peer.x.preshared_key=" + h.keys[1], "set " + name + " --save interface.private_key=" + h.keys[1], "set " + name + " paths.policy=ecmp", "events " + name, "bugreport " + name, "down " + name,
 	} {
 		if name == "lab" && !strings.HasPrefix(c, "reload") && !strings.HasPrefix(c, "show") {
-			continue // lab itself answers, and would do it
+			continue // the real daemon lab would answer and obey
 		}
 		out, _ := exec.Command("srdtun", strings.Fields(c)...).CombinedOutput()
 		if strings.ContainsAny(string(out), "\x1b\x07") {

@@ -65,7 +65,7 @@ func sendDatagrams() (*datagrams, error) {
 // lost ends the series, and returns the number of sent datagrams and of lost datagrams.
 func (d *datagrams) lost() (sent, lost int64) {
 	d.end.Store(true)
-	time.Sleep(time.Second) // for datagrams in flight
+	time.Sleep(time.Second) // wait for datagrams in flight
 	d.there.Close()
 	d.here.Close()
 	return d.sent.Load(), d.sent.Load() - d.came.Load()
@@ -152,9 +152,9 @@ func (h *host) divided() (err error) {
 // The constants are paths that the upgrade reads and writes. The old user or a service's user may
 // have planted files at the upgrade's paths.
 const (
-	trapDir    = "/var/lib/private/srdtun/trap" // a service's; root must write nothing for its owner
-	trapVictim = "/root/victim"                 // root's file, which must stay as it is
-	trapLinked = "/root/secret"                 // root's, which the old user must not have copied
+	trapDir    = "/var/lib/private/srdtun/trap" // of a service; root must not write there for the service's user
+	trapVictim = "/root/victim"                 // file of root, which must not change
+	trapLinked = "/root/secret"                 // file of root, which the old user must not get copied
 	trapMost   = 64 << 20
 )
 

@@ -5,22 +5,22 @@ package picture
 type Figure struct {
 	Title    string  `json:"title"`
 	Subtitle string  `json:"subtitle"`
-	X        string  `json:"x,omitempty"` // label of the axis
+	X        string  `json:"x,omitempty"` // label of the X axis
 	Y        string  `json:"y,omitempty"`
-	YMax     float64 `json:"y_max,omitempty"` // 0: from the data
-	XLog     bool    `json:"x_log,omitempty"` // X in powers of ten; all of it above 0
-	YLog     bool    `json:"y_log,omitempty"` // likewise; then there are no spans
+	YMax     float64 `json:"y_max,omitempty"` // 0 means from the data
+	XLog     bool    `json:"x_log,omitempty"` // logarithmic X axis; all X values must be above 0
+	YLog     bool    `json:"y_log,omitempty"` // logarithmic Y axis; spans are then not allowed
 	Lines    []Line  `json:"lines,omitempty"`
 	Spans    []Span  `json:"spans,omitempty"`
 	Marks    []Mark  `json:"marks,omitempty"`
-	Panels   []Panel `json:"panels,omitempty"` // instead of lines and their parts
+	Panels   []Panel `json:"panels,omitempty"` // replaces lines and their parts
 }
 
-// Line is one series of values. The colour of a line comes from its position in the figure.
+// Line is one series of values. The position of a line in the figure determines its colour.
 type Line struct {
 	Name   string       `json:"name"`
 	Points [][2]float64 `json:"points"`
-	// Label is written beside the line at LabelAt. srdplot moves the label to where it hides less
+	// Label is written next to the line at LabelAt. srdplot moves the label to where it hides less
 	// and overlaps no other text. If Label is empty, only the legend has the line's name.
 	Label   string     `json:"label,omitempty"`
 	LabelAt [2]float64 `json:"label_at,omitzero"`
@@ -45,7 +45,7 @@ type Mark struct {
 // Panel is a group of bars with its own scale, which starts at zero.
 type Panel struct {
 	Title string `json:"title"`
-	Unit  string `json:"unit"` // and which end of it is good
+	Unit  string `json:"unit"` // unit, and whether more or less is better
 	Bars  []Bar  `json:"bars"`
 }
 
@@ -63,6 +63,6 @@ type Tone int
 
 const (
 	Own    Tone = iota // the subject of the picture
-	Other              // a rival of the subject
-	Orient             // for orientation
+	Other              // a competitor of the subject
+	Orient             // a reference value
 )

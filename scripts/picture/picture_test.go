@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The figure reaches the program as JSON. If the program fails, its output is passed on.
+// The program must get the figure as JSON. If the program fails, the error must contain its output.
 func TestDraw(t *testing.T) {
 	dir := t.TempDir()
 	plot, file := filepath.Join(dir, "plot"), filepath.Join(dir, "a.png")

@@ -82,7 +82,7 @@ func describe(info *buildinfo.BuildInfo, sum [32]byte) bom {
 		main.Properties = append(main.Properties, property{"go:" + s.Key, s.Value})
 	}
 	b.Metadata.Component = main
-	// The bill also lists the standard library, because it may have vulnerabilities of its own.
+	// The bill also lists the standard library, because it may also have vulnerabilities.
 	b.Components = append(b.Components, component{
 		Type: "library", Ref: "pkg:golang/std@" + info.GoVersion, Name: "std", Version: info.GoVersion, PURL: "pkg:golang/std@" + info.GoVersion,
 	})

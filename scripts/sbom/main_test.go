@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The bill of this test program lists its parts.
+// The bill of materials of this test program must list its modules.
 func TestDescribe(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

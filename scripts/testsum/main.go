@@ -2,8 +2,8 @@
 // -details, testsum prints the measurements of each test. At the end, testsum prints a summary.
 // The command fails if a test failed or was skipped, or if no test ran.
 //
-// If the environment has TESTSUM_ALARM=N, testsum also writes each failure to descriptor N at
-// once. The descriptor is for runs in the background.
+// If the environment contains TESTSUM_ALARM=N, testsum also writes each failure to the file
+// descriptor N as soon as it happens. This is for runs in the background.
 //
 //	testsum [-go GO] [-details] -- arguments of go test
 package main
@@ -86,19 +86,19 @@ func run(goCmd string, details bool, alarm io.Writer, args []string) int {
 // event is one line from go test -json (go doc test2json).
 type event struct {
 	Action, Package, Test, Output string
-	Elapsed                       float64 // s
+	Elapsed                       float64 // seconds
 	ImportPath                    string
 }
 
 // summary collects the results of a run.
 type summary struct {
 	out                     io.Writer
-	alarm                   io.Writer // where failures go when they happen
+	alarm                   io.Writer // gets each failure when it happens
 	details                 bool
-	logs                    map[[2]string][]string // of tests that have not passed yet
+	logs                    map[[2]string][]string // output of tests that have not passed yet
 	passed, failed, skipped int
 	failures, skips         []string
-	built                   []string // the compiler's output since a package failed
+	built                   []string // output of the compiler since a package failed
 	start                   time.Time
 }
 
@@ -150,13 +150,13 @@ func (s *summary) end(e event, log []string) {
 	case e.Test == "" && e.Action == "fail":
 		print(s.out, log)
 		if !slices.ContainsFunc(s.failures, func(f string) bool { return strings.HasPrefix(f, name) }) {
-			s.raise(e.Package, append(s.built, log...)) // else its tests were told
+			s.raise(e.Package, append(s.built, log...)) // otherwise the failures of its tests were already written
 		}
 		s.built = nil
 		s.failures = append(s.failures, e.Package)
 	case e.Test == "" && e.Action == "pass":
 		fmt.Fprintf(s.out, "ok    %-60s %6.1f s\n", e.Package, e.Elapsed)
-	case e.Test == "": // a package without tests
+	case e.Test == "": // the package has no tests
 	case e.Action == "fail":
 		s.failed++
 		s.failures = append(s.failures, name)
@@ -194,7 +194,7 @@ func print(out io.Writer, log []string) {
 
 // finish prints the summary, and returns the exit code.
 func (s *summary) finish(err error) int {
-	for key, l := range s.logs { // of tests cut short by a panic or a timeout
+	for key, l := range s.logs { // tests that a panic or a timeout has ended
 		print(s.out, l)
 		if err != nil && key[1] != "" {
 			s.raise(key[0]+" "+key[1]+", cut short", l)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// events is the output of go test -json for one package with the given ends of
-// tests.
+// events returns the output of "go test -json" for one package whose tests end with the given
+// events.
 func events(ends ...string) string {
 	var b strings.Builder
 	for _, e := range ends {
@@ -43,7 +43,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// A failure is told when it happens, and once: before the tests behind it have ended.
+// A failure must be reported once, when it happens, before later tests have ended.
 func TestFailuresAreToldAtOnce(t *testing.T) {
 	var out, alarm strings.Builder
 	s := newSummary(&out, &alarm, false)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// said is a script's output, and its exit code.
+// said returns the output and the exit code of a script.
 func said(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	c := exec.Command("sh", args...)
@@ -26,7 +26,8 @@ func said(t *testing.T, args ...string) (string, int) {
 	return string(out), c.ProcessState.ExitCode()
 }
 
-// All steps run although one fails, and the failed ones are named, and what to do next.
+// All steps must run although one fails. The output must name the failed steps, and say what to do
+// next.
 func TestEachGoesOnAfterAFailure(t *testing.T) {
 	t.Setenv("NEXT", "then: x")
 	out, code := said(t, "../each.sh", "one", "echo 1; exit 3", "two", "echo 2", "three", "false")
@@ -38,15 +39,15 @@ func TestEachGoesOnAfterAFailure(t *testing.T) {
 	}
 }
 
-// A failure in the background shows while the foreground still runs. The foreground goes on
-// only after that.
+// A failure in the background must be visible while the foreground still runs. The foreground
+// continues only after the test has seen the failure.
 func TestFailureInTheBackgroundIsSeenAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	sum, gate := filepath.Join(dir, "testsum"), filepath.Join(dir, "gate")
 	if out, err := exec.Command("go", "build", "-o", sum, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	// A "go" whose one test fails; the run itself goes on until the foreground has ended.
+	// This "go" command has one failing test, and runs until the foreground has ended.
 	await := "n=0; while [ ! -e " + gate + " ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n + 1)); done; [ -e " + gate + " ]"
 	stand := "#!/bin/sh\ncat <<'END'\n" + events("fail") + "END\n" + await + "\nexit 1\n"
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(stand), 0o700); err != nil {
@@ -78,7 +79,7 @@ func TestFailureInTheBackgroundIsSeenAtOnce(t *testing.T) {
 	}
 }
 
-// The output of the background comes at the end, and each failed command is named.
+// The output of the background must come at the end, and each failed command must be named.
 func TestBesideShowsBoth(t *testing.T) {
 	out, code := said(t, "../beside.sh", "echo back", "echo front")
 	if !strings.HasSuffix(out, "\nfront\nback\n") || code != 0 {

@@ -17,7 +17,8 @@ import (
 	"testing"
 )
 
-// host is a tree with the scripts, a proxy with one toolchain, and a PATH without any Go.
+// host has a source tree with the scripts, a module proxy with one toolchain, and a PATH without
+// Go.
 type host struct {
 	dir, path, proxy string
 	fetched          atomic.Int32
@@ -58,8 +59,8 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-// toolchain is the archive of the proxy. Its files have no modes, and its go command prints its
-// arguments.
+// toolchain returns the archive on the proxy. Its files have no modes, and its go command prints
+// the command's arguments.
 func toolchain(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -87,7 +88,7 @@ func (h *host) write(t *testing.T, name, text string) {
 	must(t, os.WriteFile(file, []byte(text), 0o755))
 }
 
-// run calls a script of the tree, and returns both outputs.
+// run calls a script of the tree, and returns standard output and standard error together.
 func (h *host) run(proxy, script string, args ...string) (string, error) {
 	c := exec.Command(filepath.Join(h.dir, "scripts/toolchain", script), args...)
 	c.Env = []string{"PATH=" + h.path, "HOME=" + h.dir, "GOPROXY=" + proxy, "GOROOT=/nonexistent"}
@@ -95,7 +96,7 @@ func (h *host) run(proxy, script string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// left lists the folder of the fetched Go.
+// left lists the folder in which the scripts install Go.
 func (h *host) left(t *testing.T) string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(h.dir, ".toolchain/*"))
@@ -148,7 +149,8 @@ func TestTwoBuildsFetchGoOnce(t *testing.T) {
 	}
 }
 
-// A file other than the pinned one is neither unpacked nor run, and nothing of it stays.
+// If the file differs from the pinned archive, the script must not unpack or run it, and must leave
+// no part of it.
 func TestGoThatIsNotThePinnedOneIsNotRun(t *testing.T) {
 	h := newHost(t)
 	h.write(t, "scripts/toolchain/sha256sums", fmt.Sprintf("%x  v0.0.1-go1.99.1.linux-%s.zip\n", sha256.Sum256(nil), runtime.GOARCH))
@@ -169,7 +171,7 @@ func TestNoProxyIsOneClearLine(t *testing.T) {
 	}
 }
 
-// An installed Go is used if go.mod accepts it.
+// The script must use an installed Go if it is new enough for go.mod.
 func TestInstalledGoIsUsedIfNewEnough(t *testing.T) {
 	for version, used := range map[string]bool{
 		"go1.19.8": false, "go1.25.12": false, "go1.26.0": true, "go1.26.11": true, "go1.27.1 X:nogreenteagc": true, "go1.100.0": true, "devel go1.28-0a1b2c": true, "": false,
@@ -184,7 +186,7 @@ func TestInstalledGoIsUsedIfNewEnough(t *testing.T) {
 	}
 }
 
-// The pinned Go is new enough for go.mod, for both processors of the packages.
+// The pinned Go must be new enough for go.mod, for both architectures of the packages.
 func TestPinnedGoIsNewEnough(t *testing.T) {
 	sums, err := os.ReadFile("sha256sums")
 	must(t, err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An agent's lines read as the daemon's.
+// The log lines of an agent have the same format as the daemon's.
 func TestAgentsLogAsTheDaemon(t *testing.T) {
 	old := os.Stderr
 	defer func() { os.Stderr = old }()

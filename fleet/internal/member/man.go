@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/internal/manpage"
 )
 
-// manCommand writes the manual page of an agent, with all its commands. The makers of packages
-// run the command man.
+// manCommand writes the manual page of an agent, with all its commands. Packagers run the command
+// man.
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",

@@ -71,11 +71,11 @@ func policyFlags(c *cobra.Command, p *agent.Files) {
 	f.StringVar(&p.Fleet, "fleet", "fleet", "the fleet's `name`, as in the grants")
 }
 
-// Self holds the settings for this host's record.
+// Self has the settings for this host's record.
 type Self struct {
-	Grant     string   // file, or a directory of NAME.grant
+	Grant     string   // a file, or a directory with the file NAME.grant
 	Addresses []string // ADDRESS:PORT, or ADDRESS
-	Port      uint16   // of addresses without a port
+	Port      uint16   // port for addresses without a port
 }
 
 // defaultPort is the daemon's default UDP port.
@@ -90,7 +90,7 @@ func (s *Self) Flags(c *cobra.Command) {
 }
 
 // Record makes the record from the host's grant, or from the host's line in the allow list. This
-// host's own policy must admit the record, because the other members would refuse it too.
+// host's own policy must admit the record, because otherwise the other members would refuse it too.
 func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 	if err := fleet.CheckName(name); err != nil {
 		return nil, usageError{err}
@@ -140,8 +140,8 @@ func (s *Self) grantOf(name string) string {
 	return s.Grant
 }
 
-// endpoint parses an address of this host, with or without a port. An address without a port,
-// such as a Kubernetes node's address, gets the port of --port.
+// endpoint parses an address of this host, with or without a port. An address without a port, such
+// as the address of a Kubernetes node, gets the port from --port.
 func (s *Self) endpoint(text string) (netip.AddrPort, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return fleet.ParseEndpoint(netip.AddrPortFrom(a, s.Port).String())

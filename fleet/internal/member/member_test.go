@@ -2,7 +2,7 @@ package member
 
 import "testing"
 
-// TestAddressOfANode is taken without a port, as Kubernetes gives it, of both families.
+// An address without a port, as Kubernetes provides it, is accepted for both address families.
 func TestAddressOfANode(t *testing.T) {
 	s := Self{Port: 51821}
 	for text, want := range map[string]string{

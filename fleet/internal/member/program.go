@@ -13,7 +13,8 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// Program describes an agent: the store of its fleet, and the store's terms in its texts.
+// Program describes an agent. It has the store of the fleet, and the store's terms for the texts of
+// the commands.
 type Program struct {
 	Name, Version, Short, Long string
 	Argument                   string // the word for a member's name

@@ -122,8 +122,8 @@ func prefixes(list []string) ([]netip.Prefix, error) {
 	return fleet.ParsePrefixes(strings.Join(list, ","))
 }
 
-// compare compares a grant with the earlier grants in the ledger. compare() refuses a key or
-// prefix of another member, and copies the date of the member's earlier grant.
+// compare compares a grant with the earlier grants in the ledger. It refuses a key or prefix of
+// another member. If the member has an earlier grant, it copies the time Issued from there.
 func (s *signing) compare(g *fleet.Grant) error {
 	files, err := filepath.Glob(filepath.Join(s.ledger, "*.grant"))
 	if err != nil {
@@ -186,8 +186,8 @@ func readFleetKey(file string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// replace replaces a file atomically, and waits until the file is on the disk. After the loss of
-// a grant, the command sign could not compare later grants with it.
+// replace replaces a file atomically, and waits until the file is on the disk. If a grant were
+// lost, the command sign could not compare later grants with it.
 func replace(file string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".grant-*")
 	if err != nil {

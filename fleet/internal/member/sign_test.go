@@ -20,8 +20,8 @@ const (
 	keyB = "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE="
 )
 
-// fleetKey makes a key with the command, and returns the files of the private and the public
-// key.
+// fleetKey generates a key with the command fleetkey, and returns the files of the private and the
+// public key.
 func fleetKey(t *testing.T, dir string) (private, public string) {
 	t.Helper()
 	private, public = filepath.Join(dir, "fleet.key"), filepath.Join(dir, "fleet.pub")
@@ -58,7 +58,7 @@ func TestSignAndJudge(t *testing.T) {
 		t.Errorf("an endpoint outside: %v", err)
 	}
 
-	// Signed anew, it keeps its age.
+	// If a grant is signed again, it keeps its age.
 	must(t, s.sign("a", now.Add(time.Hour)))
 	data, err := os.ReadFile(filepath.Join(dir, "a.grant"))
 	must(t, err)

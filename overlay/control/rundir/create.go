@@ -12,9 +12,10 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// The run directory may belong to the unprivileged user of a service. The directory's owner can
-// put links and pipes into it at any moment, so root follows no links, and checks the open file.
-// After the check, root changes the file that is open, not the file that now has its name.
+// The run directory may belong to the unprivileged user of a service. The directory's owner can put
+// links and pipes into it at any moment, so a process of root follows no links, and checks the file
+// after opening it. After the check it uses only the open descriptor, because the name may lead to
+// another file by then.
 
 type directory struct{ fd int }
 
@@ -29,8 +30,8 @@ func openDirectory(path string) (directory, error) {
 
 func (d directory) close() { unix.Close(d.fd) }
 
-// open opens a regular file with one link. The method open() does not block on a pipe without a
-// second end, or on a lease.
+// open opens a regular file that has exactly one link. The method open() blocks neither on a pipe
+// that nobody else has opened nor on a file lease.
 func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, err := unix.Openat(d.fd, filepath.Base(path), flags, uint32(mode.Perm()))
@@ -44,9 +45,9 @@ func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, err
 	return f, nil
 }
 
-// check returns an error if an open file is not safe to use. An attacker may remove a second
-// link to a file before the check counts the links, so root also compares owners. A new file is
-// given to the owner of the directory, and an existing file must already belong to him.
+// check returns an error if an open file is not safe to use. An attacker may remove a second link
+// to a file before the check counts the links, so a process of root also compares owners. A new
+// file is given to the owner of the directory, and an existing file must already belong to him.
 func (d directory) check(fd int, made bool) error {
 	var file, dir unix.Stat_t
 	if err := errors.Join(unix.Fstat(fd, &file), unix.Fstat(d.fd, &dir)); err != nil {
@@ -58,7 +59,7 @@ func (d directory) check(fd int, made bool) error {
 	case os.Geteuid() != 0 || file.Uid == dir.Uid:
 		return nil
 	case made, dir.Uid == 0 && dir.Mode&writableByOthers == 0:
-		// Root may have taken over the directory after another user made the file.
+		// Root may have become the owner of the directory after another user created the file.
 		return unix.Fchown(fd, int(dir.Uid), int(dir.Gid))
 	}
 	return errors.New("belongs to another user than its directory")
@@ -70,9 +71,9 @@ const writableByOthers = 0o022
 // createTries bounds the attempts at a file that other processes keep making and removing.
 const createTries = 100
 
-// Create opens a file for reading and writing, and creates it if it is missing. The given flags
-// are added to O_RDWR|O_CREATE. Root gives a new file to the owner of the directory. Files of a
-// killed daemon of root would otherwise lock the service out.
+// Create opens a file for reading and writing, and creates it if it is missing. The given flags are
+// added to O_RDWR|O_CREATE. A process of root gives a new file to the owner of the directory.
+// Otherwise the service could not open files that a killed daemon of root left there.
 func Create(path string, flags int, mode fs.FileMode) (f *os.File, err error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -111,8 +112,8 @@ func Read(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Replace gives a file new content in one step, so a reader finds the old or the new content
-// whole. If Replace fails, the old file remains, and no temporary file is left.
+// Replace gives a file new content atomically, so a reader finds either the whole old content or
+// the whole new content. If Replace fails, the old file remains, and no temporary file is left.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	temp := path + Temporary
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {

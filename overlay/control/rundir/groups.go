@@ -12,11 +12,12 @@ import (
 // The user of a service is only in its own group, so chown(2) cannot give a socket to another
 // group. An access control list (acl(5)) can admit a group of which the user is not a member.
 
-// ErrGroups means that the socket works, but the given groups have no access to it.
+// ErrGroups means that the socket works, but the given groups could not get access to it.
 var ErrGroups = errors.New("members of groups cannot be admitted")
 
-// The kernel stores an access control list in an extended attribute: a version, then entries of
-// tag, permissions and identity, sorted by tag (linux/posix_acl_xattr.h).
+// The kernel stores an access control list in an extended attribute. The attribute has a version,
+// then entries sorted by tag, each with a tag, permissions and an identity
+// (linux/posix_acl_xattr.h).
 const (
 	aclName    = "system.posix_acl_access"
 	aclVersion = 2
@@ -59,7 +60,7 @@ func (s *Listener) admit(groups []uint32) error {
 	return nil
 }
 
-// opened returns a path that leads to the open file fd, and that no link can redirect.
+// opened returns a path to the open file fd. No link can redirect this path.
 func opened(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
 // Groups returns the groups with access to the socket: its own group, and the groups of its

@@ -21,10 +21,9 @@ type Listener struct {
 	inode int // the socket's file, opened with O_PATH
 }
 
-// Listen creates a unix socket at path in one step, and replaces an old one. The socket never
-// exists with another mode than the final one. Members of the given groups get the same access
-// as the owner. If the groups cannot be admitted, Listen returns a working socket together with
-// ErrGroups.
+// Listen creates a unix socket at path, and replaces an old one. The socket has its final mode from
+// the moment when it exists. Members of the given groups get the same access as the owner. If the
+// groups cannot be admitted, Listen returns a working socket together with ErrGroups.
 func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -113,8 +112,8 @@ func (s *Listener) Remove() error {
 	return errors.Join(removeIfThere(s.path), unix.Close(s.inode))
 }
 
-// RemoveOwn removes a socket whose name no lock protects. The socket's name remains if another
-// socket has the name by now.
+// RemoveOwn removes a socket whose name is not protected by a lock. If the name now belongs to
+// another socket, RemoveOwn leaves the name.
 func (s *Listener) RemoveOwn() (err error) {
 	d, err := openDirectory(s.path)
 	if err == nil {
@@ -151,7 +150,7 @@ func Dial(path string, timeout time.Duration) (net.Conn, error) {
 	}
 	c, err := dialPatiently(fmt.Sprintf("/proc/self/fd/%d", fd), timeout)
 	if errors.Is(err, os.ErrNotExist) {
-		return dialPatiently(path, timeout) // a system without /proc
+		return dialPatiently(path, timeout) // /proc is not mounted
 	}
 	return c, err
 }

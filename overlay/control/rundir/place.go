@@ -76,7 +76,7 @@ func statOf(path string) (st unix.Stat_t, err error) {
 const othersWrite = 0o022
 
 // All returns the places of all control sockets, sorted by device name. A listed socket may be
-// stale, which only a connection attempt shows.
+// stale. Only an attempt to connect shows that.
 func All() ([]Place, error) {
 	entries, err := os.ReadDir(Dir())
 	if os.IsNotExist(err) {
@@ -113,7 +113,7 @@ func OfService(service string) []Place {
 const serviceFiles = 16
 
 // placesIn returns the sockets among the first `most` files of a service's directory. If the
-// directory is unreadable, its service is just ending, and placesIn returns nothing.
+// directory is unreadable, placesIn returns nothing, because then the service is just ending.
 func placesIn(service string, most int) (all []Place) {
 	f, err := os.Open(filepath.Join(Dir(), service))
 	if err != nil {

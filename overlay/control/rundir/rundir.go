@@ -23,8 +23,8 @@ import (
 // Default is the run directory, unless the environment variable Env sets another.
 const Default = "/run/srdtun"
 
-// Env is the environment variable with an absolute path that replaces Default. Env serves
-// containers, and several hosts in network namespaces of one machine.
+// Env is the environment variable with an absolute path that replaces Default. Containers use it,
+// and several hosts that are network namespaces of one machine.
 const Env = "SRDTUN_RUN_DIR"
 
 // MaxName is the length of the longest interface name in bytes, which is IFNAMSIZ minus one for
@@ -64,8 +64,9 @@ const (
 	stateEnv   = "STATE_DIRECTORY"
 )
 
-// Make creates the run directory with mode 0755 if it is missing. Root takes back the ownership
-// of the default directory, which earlier versions gave to the common user of all services.
+// Make creates the run directory with mode 0755 if it is missing. A process of root makes root the
+// owner of the default directory again, because earlier versions gave it to a common user of all
+// services.
 func Make() error {
 	if err := usable(); err != nil {
 		return err
@@ -93,14 +94,14 @@ func usable() error {
 	st, err := os.Lstat(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil // it is made
+		return nil // Make creates it
 	case err != nil:
 		return Explain(err)
 	case st.Mode()&os.ModeSymlink != 0:
 		return no("a symbolic link, which is not followed; give the directory itself")
 	case !st.IsDir():
 		return no("not a directory")
-	case os.Geteuid() == 0 && st.Mode().Perm()&0o002 != 0 && st.Mode()&os.ModeSticky == 0: // only root can mend it
+	case os.Geteuid() == 0 && st.Mode().Perm()&0o002 != 0 && st.Mode()&os.ModeSticky == 0: // only root can change the mode
 		return no(fmt.Sprintf("any user may replace files in it (mode %04o); run: chmod o-w %s", st.Mode().Perm(), dir))
 	}
 	return nil
@@ -140,7 +141,7 @@ func own(kind string) string {
 	if kind != State && kind != Peers {
 		return dir
 	}
-	// The path from the service manager may lead through a link that the manager made.
+	// The path from the service manager may contain a symbolic link that the manager made.
 	if state, err := filepath.EvalSymlinks(os.Getenv(stateEnv)); err == nil && filepath.IsAbs(state) {
 		return state
 	}

@@ -65,7 +65,7 @@ func TestCreate(t *testing.T) {
 		}
 		f.Close()
 	}
-	// Neither a symbolic nor a hard link leads out of the directory.
+	// Create follows neither a symbolic nor a hard link to a file outside the directory.
 	victim := filepath.Join(t.TempDir(), "victim")
 	must(t, os.WriteFile(victim, []byte("x"), 0o600))
 	for name, link := range map[string]func(string, string) error{"soft": os.Symlink, "hard": os.Link} {
@@ -76,8 +76,8 @@ func TestCreate(t *testing.T) {
 			t.Errorf("Create followed a %s link", name)
 		}
 	}
-	// A file of another user than the directory's owner is refused, too: it may be a
-	// link to a file whose other name is hidden for the moment.
+	// A file of a user other than the directory's owner is refused, too. It may be a hard link to a
+	// foreign file whose other name was removed for a moment.
 	must(t, os.WriteFile(filepath.Join(dir, "foreign"), nil, 0o600))
 	if f, err := Create(filepath.Join(dir, "foreign"), 0, 0o600); err == nil {
 		f.Close()
@@ -88,7 +88,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// A pipe at the place of a file blocks neither a reader nor a writer.
+// If a pipe has the name of a file, neither a reader nor a writer blocks on it.
 func TestOnlyFilesAreOpened(t *testing.T) {
 	dir := t.TempDir()
 	plants := map[string]func(string) error{
@@ -126,7 +126,7 @@ func TestReadIsBounded(t *testing.T) {
 	}
 }
 
-// The directory itself is not a link either.
+// A symbolic link in place of the directory itself is refused, too.
 func TestDirectoryIsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
@@ -187,7 +187,7 @@ func TestReplaceOnAFullDisk(t *testing.T) {
 	})
 }
 
-// A link at the place of a socket leads no client to another socket.
+// If a symbolic link has the name of a socket, a client does not follow it to another socket.
 func TestDialFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	l, err := Listen(filepath.Join(dir, "a.sock"), 0o660)
@@ -209,7 +209,7 @@ func TestDialFollowsNoLink(t *testing.T) {
 	}
 }
 
-// The umask of a service is 0077, but the socket admits its group all the same.
+// Although the umask of a service is 0077, the socket's mode admits its group.
 func TestListenSetsTheMode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.sock")
 	for _, mask := range []int{0, 0o022, 0o077, 0o777} {

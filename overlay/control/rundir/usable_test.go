@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A run directory that cannot be used gets one line, which names the variable and the reason.
+// The error about an unusable run directory is one line with the variable's name and the reason.
 func TestRunDirectoryThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

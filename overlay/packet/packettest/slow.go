@@ -1,11 +1,11 @@
-// Package packettest has slow and simple implementations with which tests compare package
-// packet.
+// Package packettest has slow and simple implementations. Tests compare the results of package
+// packet with theirs.
 package packettest
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// Sum returns the sum of RFC 1071, computed in the simplest way. Sum adds 16-bit words and each
-// carry at once, and pads an odd last byte with a zero byte. A checksum of RFC 1071 is the
+// Sum returns the sum of RFC 1071, computed in the simplest way. It adds 16-bit words, adds each
+// carry immediately, and pads an odd last byte with a zero byte. A checksum of RFC 1071 is the
 // complement of the sum.
 func Sum(b []byte) uint16 {
 	var s uint32

@@ -1,5 +1,5 @@
-// Package doctor finds host settings that stop a tunnel or slow it down, and advises changes.
-// Look gathers facts and Judge evaluates them, so tests of the advice need no special host.
+// Package doctor finds host settings that stop a tunnel or slow it down, and advises changes. Look
+// gathers facts and Judge evaluates them. So the advice can be tested without a special host.
 package doctor
 
 import (
@@ -14,7 +14,7 @@ type Level int
 
 // A Fault keeps a tunnel from starting, and a Warning makes it slow or fragile.
 const (
-	Unknown Level = iota - 1 // too little was seen to judge
+	Unknown Level = iota - 1 // there are too few observations to judge
 	OK
 	Warning
 	Fault
@@ -24,20 +24,20 @@ func (l Level) String() string { return [...]string{"unknown", "ok", "warning", 
 
 // Finding is the result of one check.
 type Finding struct {
-	Check  string // the subject, such as "UDP buffers"
+	Check  string // the subject of the check, such as "UDP buffers"
 	Level  Level
 	Saw    string
-	Why    string // the cost; "" if none
-	Advice string // the remedy; "" if none is needed
+	Why    string // the harm; "" if there is none
+	Advice string // the remedy; "" if no action is needed
 }
 
-// Plan holds the tunnel's requirements for the host; a zero field stands for the tunnel's
-// default.
+// Plan holds the settings of a tunnel that matter for the host. For a zero field the tunnel's
+// default applies.
 type Plan struct {
-	SourcePorts int      // sockets, for each family
+	SourcePorts int      // number of sockets for each address family
 	Uplinks     []string // interfaces of paths.local
 	ListenPort  uint16
-	Conflicts   []string // outer packets that go, or would go, into a tunnel: a line each
+	Conflicts   []string // a line for each case of outer packets that are, or would be, routed into a tunnel
 	Running     []Device // the devices of running tunnels
 }
 
@@ -98,8 +98,8 @@ func otherTunnels(_ *Facts, p Plan) Finding {
 	return v
 }
 
-// superFramesUDP is the first kernel version with UDP super-frames on TUN devices (TUN_F_USO4,
-// TUN_F_USO6).
+// superFramesUDP is the first kernel version that supports UDP super-frames on TUN devices
+// (TUN_F_USO4, TUN_F_USO6).
 var superFramesUDP = [2]int{6, 2}
 
 func kernel(f *Facts, _ Plan) Finding {
@@ -169,7 +169,7 @@ func buffers(f *Facts, _ Plan) Finding {
 	return v
 }
 
-// otherDescriptors bounds a daemon's file descriptors other than its sockets.
+// otherDescriptors bounds the number of a daemon's file descriptors besides its sockets.
 const otherDescriptors = 64
 
 func descriptors(f *Facts, p Plan) Finding {
@@ -205,7 +205,7 @@ func clock(f *Facts, _ Plan) Finding {
 	return v
 }
 
-// nearlyFull is the share of used entries above which the connection-tracking table counts as
+// nearlyFull is the share of used entries above which the connection-tracking table is reported as
 // nearly full.
 const nearlyFull = 0.8
 
@@ -230,8 +230,8 @@ func reversePath(f *Facts, p Plan) Finding {
 	v := Finding{Check: "reverse path filter", Saw: "it drops no packets of further uplinks"}
 	var bad []string
 	for _, i := range p.Uplinks {
-		// The kernel uses the higher one of rp_filter's values for all interfaces and for this
-		// one (ip-sysctl).
+		// The kernel uses the larger of two values of rp_filter: that of "all" and that of this
+		// interface (ip-sysctl).
 		if max(f.ReversePath["all"], f.ReversePath[i]) == strict {
 			bad = append(bad, i)
 		}
@@ -244,9 +244,9 @@ func reversePath(f *Facts, p Plan) Finding {
 	return v
 }
 
-// redirects checks whether any host on a link may change the route to a peer by an ICMP redirect.
-// An accepted ICMP redirect creates a route to one address (RFC 1122, section 3.2.2.2). By
-// default the kernel accepts redirects that seem to come from a gateway of the host, which is not
+// redirects checks whether any host on a link can change the route to a peer by an ICMP redirect.
+// An accepted redirect creates a route to one address (RFC 1122, section 3.2.2.2). By default the
+// kernel accepts redirects that seem to come from a gateway of the host. This default is not
 // reported.
 func redirects(f *Facts, _ Plan) Finding {
 	v := Finding{Check: "ICMP redirects", Saw: "none is accepted, or only a gateway's"}

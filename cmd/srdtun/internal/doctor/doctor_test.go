@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// well is a host without findings.
+// well returns the facts of a host without faults.
 func well() *Facts {
 	return &Facts{
 		Kernel: "6.18.5", Processors: 8, NetAdmin: true, GSO: true, GRO: true, ReceiveMost: 212992, SendMost: 212992,
@@ -84,7 +84,7 @@ func TestInnerTCPInSinglePackets(t *testing.T) {
 		name   string
 		device control.Device
 		level  Level
-		text   string // in the finding
+		text   string // part of the finding's text
 	}{
 		{"super-frames", control.Device{ReadSuperFrames: 1600, ReadSingles: 1800}, OK, "no running tunnel"},
 		{"few", control.Device{ReadSingles: 900}, OK, "no running tunnel"},
@@ -124,7 +124,7 @@ func TestSysctlsAreRead(t *testing.T) {
 	}
 }
 
-// ip-sysctl says which hosts believe whose redirects.
+// The kernel's document ip-sysctl specifies which redirects a host accepts.
 func TestRedirects(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
@@ -167,7 +167,7 @@ func TestTunDevice(t *testing.T) {
 	}
 }
 
-// The test does not judge this host; it only checks that Look works.
+// The test checks that Look works. It makes no claim about the host on which it runs.
 func TestLook(t *testing.T) {
 	if f := Look(); f.Kernel == "" || f.Processors < 1 || f.Descriptors == 0 || f.ReceiveMost == 0 {
 		t.Errorf("%+v", f)
@@ -185,7 +185,7 @@ func TestClockOfAContainer(t *testing.T) {
 	}
 }
 
-// Outer packets that go into a tunnel are a warning with both names.
+// If outer packets of one tunnel enter another one, the warning has the names of both.
 func TestOtherTunnels(t *testing.T) {
 	if v := otherTunnels(nil, Plan{}); v.Level != OK {
 		t.Errorf("%+v", v)

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TunState says whether the TUN device can be used, and why not.
+// TunState says whether a TUN device can be created, or why not.
 type TunState int
 
 const (
@@ -28,22 +28,23 @@ type Facts struct {
 	Tun               TunState
 	TunMode           fs.FileMode
 	NetAdmin          bool // this process has CAP_NET_ADMIN
-	GSO, GRO          bool // the kernel accepts UDP_SEGMENT and UDP_GRO
-	ReceiveMost       int  // bytes, of a socket's buffer
+	GSO, GRO          bool // whether the kernel accepts UDP_SEGMENT, and UDP_GRO
+	ReceiveMost       int  // largest receive buffer of a socket, in bytes
 	SendMost          int
 	Descriptors       uint64
 	ClockSynchronised bool
-	Container         bool // the machine below sets the clock
-	Conntrack         int  // entries in use
-	ConntrackMost     int  // 0: there is no table
+	Container         bool // this is a container, so its host sets the clock
+	Conntrack         int  // number of entries in use
+	ConntrackMost     int  // capacity of the table; 0: there is no table
 	ReversePath       map[string]int
-	Redirects         bool // redirects of any host on a link are believed
+	Redirects         bool // redirects from any host on a link are accepted
 	Forwarding        bool
 	MultipathHash     [2]int // IPv4, IPv6
 	IPv6              bool
 }
 
-// Look gathers the facts of this host. A fact that Look cannot observe counts as good.
+// Look gathers the facts of this host. If Look cannot observe a fact, it assumes the harmless
+// value.
 func Look() *Facts {
 	f := &Facts{Processors: runtime.NumCPU(), ReversePath: map[string]int{}}
 	var u unix.Utsname
@@ -70,7 +71,7 @@ func (f *Facts) lookTun(path string) {
 	case err == nil:
 		unix.Close(fd)
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
-		f.Tun = TunMissing // the file exists without the module
+		f.Tun = TunMissing // the device file may exist although the module is missing
 	default:
 		f.Tun = TunRefused
 	}
@@ -119,9 +120,9 @@ func (f *Facts) lookSysctls(root string) {
 	f.Forwarding = read("ipv4/ip_forward", 0) == 1 || read("ipv6/conf/all/forwarding", 0) == 1
 	f.MultipathHash = [2]int{read("ipv4/fib_multipath_hash_policy", 1), read("ipv6/fib_multipath_hash_policy", 1)}
 	f.IPv6 = read("ipv6/conf/all/disable_ipv6", 1) == 0
-	// A host accepts redirects if either of two settings allows it, and a router only if both do
-	// (ip-sysctl). If either setting has secure_redirects on, the host accepts only a gateway's
-	// redirects.
+	// There are two settings, that of "all" and that of the interface. A host accepts redirects if
+	// either of them allows it, and a router only if both do (ip-sysctl). If secure_redirects is on
+	// in either of them, only redirects from a gateway are accepted.
 	conf := func(device, name string, missing int) bool {
 		return read(filepath.Join("ipv4/conf", device, name), missing) == 1
 	}
@@ -137,8 +138,8 @@ func (f *Facts) lookSysctls(root string) {
 	}
 }
 
-// inContainer looks for the marks that systemd-nspawn, LXC, Docker, Podman and Kubernetes leave
-// in a container.
+// inContainer reports whether this is a container. It looks for files and variables that
+// systemd-nspawn, LXC, Docker, Podman and Kubernetes create in a container.
 func inContainer() bool {
 	for _, file := range []string{"/run/systemd/container", "/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(file); err == nil {

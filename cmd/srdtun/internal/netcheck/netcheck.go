@@ -14,15 +14,15 @@ import (
 // Pair is an address of this host and an address of the peer.
 type Pair struct {
 	Local     netip.Addr
-	Interface string // the only outgoing interface; "": the routes choose
+	Interface string // the interface to which packets are bound; "": the routes choose
 	Remote    netip.AddrPort
-	from      string // Local and Interface in words
+	from      string // text of Local and Interface
 }
 
 func (p Pair) String() string { return fmt.Sprintf("%s to %v", p.from, p.Remote.Addr()) }
 
-// Pairs returns the address pairs of the peer's paths, in the order of the paths. Each Pair has
-// the first of the peer's ports for its address.
+// Pairs returns the address pairs of the peer's paths, in the order of the paths. The remote
+// address of a Pair has the first port that occurs with that address.
 func Pairs(p *control.Peer) (v []Pair) {
 	for i := range p.Paths {
 		pair, ok := pairOf(&p.Paths[i])
@@ -41,22 +41,22 @@ func pairOf(path *control.Path) (Pair, bool) {
 	return Pair{local.Addr(), path.Interface, remote, path.Uplink()}, err == nil && e == nil
 }
 
-// Ways is the result of a trace for a Pair: the number of parallel routers, or 0 if no router
-// answered.
+// Ways is the result of a trace for a Pair. It has the largest number of parallel routers, or 0 if
+// no router answered.
 type Ways struct {
 	Pair Pair
 	N    int
 	Err  error
 }
 
-// Devices returns the MTU of this host's device with a local address, or 0 if there is none.
+// Devices returns the MTU of this host's device that has a local address, or 0 if there is none.
 type Devices func(local netip.Addr) int
 
 // Judge returns the findings about a peer. The argument `there` is the status from the peer's own
 // daemon, or nil.
 func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Status, devices Devices) []doctor.Finding {
 	v := []doctor.Finding{session(p), paths(p)}
-	if len(p.Paths) == 0 { // no path has shown anything of the network
+	if len(p.Paths) == 0 { // without paths nothing is known about the network
 		return append(v, trains(st), dropped(st), refused(st))
 	}
 	v = append(v, ports(p))
@@ -147,10 +147,10 @@ func width(w Ways) doctor.Finding {
 	return v
 }
 
-// The MTU constants are sizes of outer packets in bytes, including the IP header.
+// These constants are sizes of outer packets in bytes, including the IP header.
 const (
-	// baseMTU is the size of outer packets over IPv4 before any probe. A path at baseMTU carries
-	// no larger packets.
+	// baseMTU is the size of outer packets over IPv4 before any probe. If a path's MTU is still
+	// baseMTU, no larger probe has passed.
 	baseMTU = 1228
 	// ethernetMTU is the MTU of a path over plain Ethernet.
 	ethernetMTU = 1500
@@ -194,9 +194,9 @@ func mtu(p *control.Peer, devices Devices) doctor.Finding {
 	return v
 }
 
-// translated checks for a NAT that changes the peer's address, so that a path's address differs
-// from all endpoints. A change of ports is invisible at this end, because a peer uses many ports;
-// the function rewritten() checks for it.
+// translated checks for a NAT that changes the peer's address. With such a NAT, the remote address
+// of a path differs from all endpoints. This end cannot detect a change of ports, because a peer
+// uses many ports. The function rewritten() checks for it.
 func translated(p *control.Peer) doctor.Finding {
 	v := doctor.Finding{Check: "address translation", Saw: "the peer is at its configured endpoints"}
 	want := map[netip.Addr]bool{}
@@ -228,10 +228,10 @@ func translated(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// muchLoss is a share of lost packets that a healthy network never reaches.
+// muchLoss is a share of lost packets that does not occur in a healthy network.
 const muchLoss = 0.01
 
-// fewPackets is the minimum number of packets for a loss share.
+// fewPackets is the smallest number of packets from which a share of lost packets is computed.
 const fewPackets = 1000
 
 func loss(p *control.Peer) doctor.Finding {
@@ -271,7 +271,7 @@ func loss(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// fewMarked is the minimum number of packets on a path to evaluate its ECN marks.
+// fewMarked is the smallest number of packets on a path from which its ECN marks are evaluated.
 const fewMarked = 20
 
 // ecn checks the ECN marks of packets received on paths. Queues in the network use ECN marks to
@@ -319,8 +319,8 @@ func trains(st *control.Status) doctor.Finding {
 // refusedBeforeUs is the counter of packets that the kernel dropped at srdtun's sockets.
 const refusedBeforeUs = "kernel_filter_or_full_buffer"
 
-// refused checks for packets that the daemon did not get: garbage, or packets that overflowed the
-// receive buffers.
+// refused checks for packets that the kernel did not pass to the daemon, because they were foreign
+// or because a receive buffer was full.
 func refused(st *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "receiving", Saw: "no arriving packet was dropped before the daemon saw it"}
 	n, got := st.Drops[refusedBeforeUs], uint64(0)

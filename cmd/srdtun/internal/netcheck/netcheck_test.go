@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// healthy is a peer with 8 source ports on two uplinks.
+// healthy returns a status with a peer that uses 8 source ports on two uplinks.
 func healthy() (*control.Status, *control.Peer) {
 	p := control.Peer{Name: "b", LatestHandshakeUnixS: 1}
 	for _, local := range []string{"192.0.2.1", "198.51.100.1"} {
@@ -40,7 +40,7 @@ func TestNothingToSayOfAHealthyNetwork(t *testing.T) {
 	}
 }
 
-// Of a network that nothing went through there is nothing good to say either.
+// If no packet has passed the network, the findings must not say that it is healthy.
 func TestNothingIsKnownYet(t *testing.T) {
 	st, p := healthy()
 	p.Endpoints, p.LatestHandshakeUnixS, p.Paths, st.Sends = []string{"203.0.113.9:51820"}, 0, nil, control.Sends{}
@@ -156,7 +156,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Single ports point at a filter; a dead uplink takes none of them away.
+// If a few ports never work, the cause is probably a filter. A failed uplink must not be reported
+// as failed ports.
 func TestPortsThatNeverPass(t *testing.T) {
 	st, p := healthy()
 	p.Paths[2].State, p.Paths[10].State = control.PathDown, control.PathDown
@@ -179,7 +180,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// The peer's status shows changes of ports and marks on the way there.
+// The peer's own status shows whether ports and ECN marks are changed on the way to the peer.
 func TestWhatThePeerSees(t *testing.T) {
 	const here, far = "here=", "far="
 	see := func(harm func(there *control.Status)) map[string]doctor.Finding {
@@ -230,7 +231,7 @@ func TestWhatThePeerSees(t *testing.T) {
 	}
 }
 
-// Whether larger packets pass shows what the network carries, next to what the device takes.
+// The finding compares the packet sizes that pass the network with the MTU of this host's device.
 func TestLargePackets(t *testing.T) {
 	for _, c := range []struct {
 		path, device int

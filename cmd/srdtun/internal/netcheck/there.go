@@ -12,7 +12,7 @@ import (
 // A host cannot observe its own translated address, or whether its ECN marks reach the peer. Only
 // the peer's own status shows the translated address and the received marks.
 
-// unseen is the text of a finding without the peer's status.
+// unseen is the text of a finding that would need the peer's status.
 const unseen = "not visible from here; --there FILE compares with the peer's own show --json"
 
 // rewritten checks whether a NAT changes the address or port of packets to the peer.

@@ -26,16 +26,16 @@ const (
 	// maxHops bounds the length of a trace, in hops. The longest paths in the Internet have some
 	// 30 hops.
 	maxHops = 30
-	// A trace ends after silentHops successive hops without an answer, because the peer or a
-	// filter lies behind them.
+	// A trace ends after silentHops successive hops without an answer, because a filter or the peer
+	// itself discards the probes there.
 	silentHops = 3
-	// hopWait is the wait for answers after the last probe to a hop.
+	// hopWait is how long a trace waits for answers after the last probe to a hop.
 	hopWait = 250 * time.Millisecond
 	// look is the interval at which a trace reads answers.
 	look = 10 * time.Millisecond
 )
 
-// Hop holds the routers that answered at one distance.
+// Hop holds the routers that answered at one distance, in hops.
 type Hop struct {
 	TTL     int
 	Routers []netip.Addr
@@ -52,11 +52,11 @@ func Ways(hops []Hop) (n int) {
 // From describes the source of probes.
 type From struct {
 	Addr      netip.Addr
-	Interface string // outgoing interface; "": the routes choose
+	Interface string // interface through which probes are sent; "": the routes choose
 }
 
-// Run sends probes between two addresses, at most 32 packets of one byte for each hop. Run calls
-// the function hop(), unless it is nil, after each finished hop.
+// Run sends probes from one address to another, at most 32 packets of one byte for each hop. Run
+// calls the function hop(), unless it is nil, after each finished hop.
 func Run(ctx context.Context, from From, to netip.AddrPort, hop func(Hop)) ([]Hop, error) {
 	var probes []probe
 	defer func() {
@@ -175,7 +175,7 @@ func (p probe) send(ttl int) {
 	if unix.SetsockoptInt(p.fd, level, option, ttl) != nil {
 		return
 	}
-	for range 2 { // a pending error is returned first, instead of sending
+	for range 2 { // the first call may return a pending error instead of sending
 		if _, err := unix.Write(p.fd, []byte{0}); err == nil {
 			return
 		}
@@ -206,7 +206,7 @@ func (p probe) answer() (from netip.Addr, ok bool) {
 // message, the address of the ICMP error's sender follows this struct.
 const extendedError = int(unsafe.Sizeof(unix.SockExtendedErr{}))
 
-// The origins mark errors in a socket's error queue that came over the network
+// These constants are the origins of errors in a socket's error queue that arrived over the network
 // (linux/errqueue.h).
 const (
 	originICMP  = 2
@@ -215,7 +215,7 @@ const (
 
 // offender reads the sender of an ICMP error from a control message.
 func offender(b []byte) (netip.Addr, bool) {
-	const origin = 4 // after ee_errno
+	const origin = 4 // offset of ee_origin, which follows ee_errno
 	if len(b) < extendedError+8 || b[origin] != originICMP && b[origin] != originICMP6 {
 		return netip.Addr{}, false
 	}

@@ -16,7 +16,7 @@ func TestOffender(t *testing.T) {
 		t.Errorf("%v %v", a, ok)
 	}
 	own := append([]byte(nil), four...)
-	own[4] = 1 // of this host
+	own[4] = 1 // an address of this host
 	if _, ok := offender(own); ok {
 		t.Error("an error of this host is no router's")
 	}
@@ -46,8 +46,8 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// This host answers at once that the port is closed: that ends the trace, and shows no
-// router.
+// This host answers immediately that the port is closed. The answer ends the trace, and does not
+// count as a router.
 func TestRunToThisHost(t *testing.T) {
 	lo := netip.MustParseAddr("127.0.0.1")
 	hops, err := Run(context.Background(), From{Addr: lo}, netip.AddrPortFrom(lo, 9), nil)

@@ -1,3 +1,4 @@
-// Package view formats a daemon's answers for people: the screens of show, flows, ping and top.
-// Package view does no input and has no clock, so the status and the time are arguments.
+// Package view formats a daemon's replies for people. It makes the screens of the commands show,
+// flows, ping and top. The package reads no input and has no clock, so the status and the time are
+// arguments.
 package view

@@ -11,8 +11,8 @@ import (
 
 // Dump prints the columns of `wg show dump` (wg(8)). The columns of an interface are its private
 // key, public key, listen port and mark. The columns of a peer are its public key, preshared key,
-// endpoint, allowed IPs, latest handshake, bytes received and sent, and keepalive. Dump never
-// shows secrets, and withName puts the interface's name first.
+// endpoint, allowed IPs, latest handshake, bytes received and sent, and keepalive. Dump never shows
+// secrets. If withName is set, each line begins with the interface's name.
 func Dump(out io.Writer, list []*control.Status, withName bool) error {
 	w := bufio.NewWriter(out)
 	for _, st := range list {

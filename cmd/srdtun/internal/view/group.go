@@ -14,7 +14,7 @@ type Group struct {
 	Local, Remote string // addresses; Local also has the interface if paths are bound to one
 	Paths         []control.Path
 	Up            int   // number of paths that carry data
-	Down          int   // number of paths that do not answer
+	Down          int   // number of paths that are down
 	RTTUs         int64 // the median over the paths that carry data; 0: unknown
 	Sent          Sent
 }
@@ -22,8 +22,8 @@ type Group struct {
 // Sent counts the sent and the lost packets, and the sent bytes.
 type Sent struct{ Packets, Bytes, Lost uint64 }
 
-// Groups groups paths by their pair of addresses, because there are few pairs. Groups leaves out
-// the addresses of paths that are not validated.
+// Groups groups paths by their pair of addresses, because there are few pairs. It leaves out
+// candidates, which are not validated yet.
 func Groups(paths []control.Path) []Group {
 	type ends struct{ local, remote string }
 	at := map[ends]int{}

@@ -7,20 +7,21 @@ import (
 )
 
 const (
-	// samplesMost is the number of round trips that the command top keeps for a path, one each
-	// sampleEvery. The sparkline of 20 characters fits on the screen beside the figures.
+	// samplesMost is the number of round trips that the command top keeps for a path, one for each
+	// sampleEvery. A sparkline of 20 characters fits on the screen next to the figures.
 	samplesMost = 20
 	sampleEvery = time.Second
 	// rateOver is the time over which the command top measures rates, shares and losses. Two
-	// seconds are long enough for a share in per cent, and short enough to show the present.
+	// seconds are long enough to compute a share in per cent, and short enough to show the current
+	// state.
 	rateOver = 2 * time.Second
 )
 
-// history is top's record of the counters of one peer.
+// history has the recent counters of one peer, for the command top.
 type history struct {
 	paths    map[pathKey]*samples
 	groups   map[string]*samples
-	readings []reading // oldest first, over rateOver and one before
+	readings []reading // oldest first: those within rateOver, and one before them
 	sampled  time.Time
 }
 
@@ -74,8 +75,8 @@ func (h *history) note(at time.Time, p *control.Peer) {
 	}
 }
 
-// sample records the round trip of each path and each pair of addresses. sample forgets paths and
-// pairs that no longer exist.
+// sample records the round trip of each path and each pair of addresses. It deletes paths and pairs
+// that no longer exist.
 func (h *history) sample(at time.Time, p *control.Peer) {
 	for _, g := range Groups(p.Paths) {
 		for i := range g.Paths {
@@ -135,7 +136,7 @@ func (h *history) sent(paths []control.Path) (v Sent) {
 		k := keyOf(&paths[i])
 		a, b := from.paths[k], to.paths[k]
 		if b.Packets < a.Packets || b.Lost < a.Lost {
-			a = Sent{} // another path with the same name
+			a = Sent{} // the counters belong to another path with the same key
 		}
 		v.Packets += b.Packets - a.Packets
 		v.Bytes += b.Bytes - a.Bytes

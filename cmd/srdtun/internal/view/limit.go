@@ -8,11 +8,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// limits has the status's names of causes that hold back sending while data waits.
+// limits has the names, as in the status, of the limits that delay sending while data waits.
 var limits = []string{"window", "pacing", "paths", "outbox"}
 
-// LimitedBy names the main cause that recently held back sending to a peer, its share of
-// the time, and its reason.
+// LimitedBy returns the limit that recently delayed sending to a peer most, its share of the time,
+// and the figure that explains it.
 func LimitedBy(p *control.Peer) string {
 	switch {
 	case p.LeftUnixS != 0:
@@ -31,10 +31,10 @@ func LimitedBy(p *control.Peer) string {
 	return fmt.Sprintf("%s, %.0f%% of the last %.1f s%s", limitName[most], 100*float64(share)/float64(p.Recent.OverUs), over, why(most, p))
 }
 
-// largest returns the cause that held back sending for the longest time, and that time in
-// microseconds. The cause "data" means nothing to send, and counts as the largest if it lasted
-// half of the time. If data waited for more than half of the time, largest() compares only the
-// causes that held it back. Time without a named cause counts as "host".
+// largest returns the limit that delayed sending for the longest time, and that time in
+// microseconds. The limit "data" means that there was nothing to send. It counts as the largest if
+// it lasted for half of the time; otherwise largest() compares only the other limits. Time that no
+// limit explains counts as "host".
 func largest(r *control.Recent) (limit string, us int64) {
 	data := int64(r.WaitedUs["data"])
 	if 2*data >= r.OverUs {
@@ -63,7 +63,7 @@ var limitName = map[string]string{
 	"host":   "this host's processor",
 }
 
-// why returns the figure that explains a limit.
+// why returns the figure that explains the limit.
 func why(limit string, p *control.Peer) string {
 	switch limit {
 	case "window":
@@ -85,8 +85,8 @@ func why(limit string, p *control.Peer) string {
 // udpHeaders is the size of the IPv4 and UDP headers in bytes, which a path's MTU includes.
 const udpHeaders = 28
 
-// narrow returns the path that forces small packets on all paths while others carry larger ones,
-// or nil.
+// narrow returns the path because of which all paths carry only small packets although others could
+// carry larger ones, or nil.
 func narrow(p *control.Peer) *control.Path {
 	var least, most *control.Path
 	for i := range p.Paths {
@@ -132,7 +132,7 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 	return v
 }
 
-// age returns the time from unixS to now, or 0 if unixS is later than now.
+// age returns the time from the Unix time unixS until now, or 0 if unixS is later than now.
 func age(unixS int64, now time.Time) time.Duration {
 	return max(0, now.Sub(time.Unix(unixS, 0)))
 }
@@ -145,11 +145,11 @@ func NoPeer(st *control.Status) string {
 	return "it has no peer; expired: " + strings.Join(shorten(expiredPeers(st), screenWidth), ", ")
 }
 
-// sessionWaitS is how long after the start a peer with keepalives may lack a session, in seconds:
-// two handshake attempts.
+// sessionWaitS is the time after the start, in seconds, in which a peer with keepalives need not
+// have a session yet. It allows for two handshake attempts.
 const sessionWaitS = 10
 
-// deadPaths lists the addresses of paths that are down.
+// deadPaths returns the addresses of the paths that are down.
 func deadPaths(p *control.Peer) (v []string) {
 	for _, g := range Groups(p.Paths) {
 		if g.Down > 0 {

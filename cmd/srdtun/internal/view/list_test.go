@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// shortenSlowly is the obvious twin: one more is left out until it fits.
+// shortenSlowly is a simple model of shorten. It leaves out one more part until the rest fits.
 func shortenSlowly(parts []string, width int) string {
 	s := strings.Join(parts, ", ")
 	for n := len(parts) - 1; len(s) > width && n > 0; n-- {
@@ -27,19 +27,20 @@ func TestShortenMatchesItsTwin(t *testing.T) {
 	})
 }
 
-// A line's cost depends on the parts shown, not on their total number.
+// The cost of shorten depends on the number of shown parts, not on the number of all parts.
 func TestShortenLooksAtWhatFits(t *testing.T) {
 	parts := make([]string, 65536)
 	for i := range parts {
 		parts[i] = "198.51.100.0/24"
 	}
 	few := testing.AllocsPerRun(10, func() { shorten(parts[:5000], 60) })
-	if many := testing.AllocsPerRun(10, func() { shorten(parts, 60) }); many > few+1 { // the count may be longer
+	if many := testing.AllocsPerRun(10, func() { shorten(parts, 60) }); many > few+1 { // one for the longer number
 		t.Errorf("%v allocations of 65,536, %v of 5,000", many, few)
 	}
 }
 
-// Copies that were meant are no drops on the short screen; the long one has every counter.
+// The short screen does not list intended copies among the drops; the full screen has every
+// counter.
 func TestMeantDropsAreLeftOut(t *testing.T) {
 	counts := map[string]uint64{"duplicate_message": 4, "handshake_copy": 7, "queue_codel": 1, "queue_codel_datagram": 3, "replay": 2, "malformed": 0}
 	for full, want := range map[bool]string{

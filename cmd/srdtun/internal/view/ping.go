@@ -9,7 +9,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Pinged sums up the rounds of a ping, path by path. The zero value of Pinged is ready to use.
+// Pinged collects the results of the rounds of a ping, for each path. The zero value of Pinged is
+// ready to use.
 type Pinged struct {
 	order []pathKey
 	paths map[pathKey]*echoes
@@ -44,7 +45,7 @@ func (p *Pinged) Add(v *control.Pings) {
 	}
 }
 
-// Answered reports whether any path ever answered.
+// Answered reports whether any path answered in any round.
 func (p *Pinged) Answered() bool {
 	for _, e := range p.paths {
 		if e.got > 0 {
@@ -54,7 +55,8 @@ func (p *Pinged) Answered() bool {
 	return false
 }
 
-// Round prints one round: a line for each path, or one line for all if there are many.
+// Round prints one round. It prints a line for each path, or one line for all paths if there are
+// many.
 func Round(out io.Writer, number int, v *control.Pings) error {
 	w := bufio.NewWriter(out)
 	if len(v.Paths) > roundMost {
@@ -79,7 +81,7 @@ func Round(out io.Writer, number int, v *control.Pings) error {
 	return w.Flush()
 }
 
-// roundMost is the largest number of paths for which Round prints a line each.
+// roundMost is the largest number of paths for which Round prints separate lines.
 const roundMost = 4
 
 // times prints the minimum, mean and maximum round trip, as ping(8) does.

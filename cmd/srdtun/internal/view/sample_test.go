@@ -7,11 +7,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// now is when all samples are looked at.
+// now is the time at which all samples are shown.
 var now = time.Date(2026, 11, 22, 14, 3, 22, 0, time.UTC)
 
-// wide is an interface with one peer and so many paths between two addresses here and two
-// there, with something in every line.
+// wide returns the status of an interface with one peer. It has the given number of paths, between
+// two local and two remote addresses. Every line of the screen has content.
 func wide(paths int) *control.Status {
 	p := control.Peer{
 		Name: "hub", PublicKey: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=", HasPresharedKey: true,
@@ -48,8 +48,8 @@ func wide(paths int) *control.Status {
 	}
 }
 
-// later returns st as it is after d. All paths have carried more bytes than in st, and
-// the paths that dead() chooses are down.
+// later returns the status as it is after the time d. All paths have carried more bytes than in st,
+// and the paths for which dead() returns true are down.
 func later(st *control.Status, d time.Duration, dead func(*control.Path) bool) *control.Status {
 	v := *st
 	v.UptimeS += int64(d.Seconds())

@@ -15,11 +15,11 @@ import (
 
 var update = flag.Bool("update", false, "write the screens in testdata and docs/monitoring.md anew")
 
-// screensFile has every screen, each behind a line that names it.
+// screensFile is the document with the screens. A line before each screen has its name.
 const screensFile = "../../../../docs/monitoring.md"
 
-// wantScreen compares a screen with the one in testdata, and with that in the documentation
-// if it is there.
+// wantScreen compares a screen with the one in testdata, and with the one in the documentation if
+// there is one.
 func wantScreen(t *testing.T, name, got string) {
 	t.Helper()
 	got = strings.TrimRight(got, "\n") + "\n"
@@ -45,7 +45,7 @@ const fence = "```\n"
 
 func screenMark(name string) string { return "<!-- screen:" + name + " -->\n" + fence }
 
-// paste puts the screen into the documentation, where it has a place for it.
+// paste writes the screen into the documentation, if the documentation has a place for it.
 func paste(t *testing.T, name, screen string) {
 	t.Helper()
 	doc, err := os.ReadFile(screensFile)
@@ -62,7 +62,8 @@ func paste(t *testing.T, name, screen string) {
 	}
 }
 
-// wantFits fails unless s has so many lines of so many characters at most.
+// wantFits fails the test if s has more than `height` lines, or a line of more than `width`
+// characters.
 func wantFits(t *testing.T, s string, width, height int) {
 	t.Helper()
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
@@ -113,7 +114,7 @@ func TestShowPaths(t *testing.T) {
 	}
 }
 
-// The limit on sending is shown with its reason.
+// The screen shows what limits sending, with the figure that explains it.
 func TestLimitedBy(t *testing.T) {
 	for _, tt := range []struct {
 		change func(*control.Peer)
@@ -143,8 +144,8 @@ func TestLimitedBy(t *testing.T) {
 	}
 }
 
-// A path with a smaller MTU than others makes all packets small, and the screen says
-// so.
+// A path with a smaller MTU than the others makes the packets on all paths small, and the screen
+// says so.
 func TestNarrowPathIsNamed(t *testing.T) {
 	st := wide(8)
 	st.Peers[0].Paths[3].MTU, st.Peers[0].PacketBytes = 1280, 1252
@@ -153,7 +154,7 @@ func TestNarrowPathIsNamed(t *testing.T) {
 	}
 }
 
-// A peer that left is shown as such, even if nothing was sent to it since.
+// If a peer has left, the screen says so, even if nothing was sent to it since.
 func TestShowNamesAPeerThatLeft(t *testing.T) {
 	st := wide(4)
 	st.Peers[0].LeftUnixS, st.Peers[0].SilentSinceUnixS, st.Peers[0].Cipher = now.Unix()-3, now.Unix()-2, ""
@@ -180,7 +181,7 @@ func TestTroubles(t *testing.T) {
 		{func(st *control.Status) { st.Peers = nil }, ""},
 		{func(st *control.Status) { st.Peers, st.Missing = nil, []string{"wwan0"} }, "paths.local: wwan0 has no address here"},
 	} {
-		st := wide(16) // of which the sixth is down
+		st := wide(16) // the sixth path is down
 		st.Peers[0].Paths[9].State = control.PathDown
 		tt.change(st)
 		if got := strings.Join(Troubles(st, now), "; "); got != tt.want {
@@ -189,7 +190,8 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// The live screen: pairs of addresses, then single paths; two of the paths die on the way.
+// The test draws the live screen, first with pairs of addresses, then with single paths. Two of the
+// paths fail in between.
 func TestTop(t *testing.T) {
 	st := wide(64)
 	screen := Top{}
@@ -224,7 +226,8 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// long is an interface with so many peers that have names and IPv6 addresses of every length.
+// long returns the status of an interface with the given number of peers. Their names and IPv6
+// addresses have all lengths.
 func long(peers int) *control.Status {
 	st := wide(16)
 	ends := strings.NewReplacer("192.0.2.1:", "[2001:db8:1234:5678:9abc:def0:1234:5678]:", "192.0.2.2:", "[fd00::2]:",
@@ -242,7 +245,7 @@ func long(peers int) *control.Status {
 	return st
 }
 
-// With any size of the terminal and any number of paths, nothing leaves the screen.
+// Whatever the size of the terminal and the number of paths, the output fits on the screen.
 func TestTopFitsAnyTerminal(t *testing.T) {
 	states := []*control.Status{wide(0), wide(1), wide(64), wide(256), long(1), long(40), {Interface: "lab", UptimeS: 3723}}
 	for i, st := range states {
@@ -261,15 +264,15 @@ func TestTopFitsAnyTerminal(t *testing.T) {
 	}
 }
 
-// An address that lacks a part reads as another address. So where the terminal is narrow, other
-// columns go, and then addresses get lines of their own.
+// An address that lacks a part reads as another address. So on a narrow terminal, other columns are
+// dropped first, and then addresses get lines of their own.
 func TestAddressesAreShownWhole(t *testing.T) {
 	whole := []string{"2001:db8:1234:5678:9abc:def0:1234:5678", "fd00::2", "2001:db8:8765:4321:cba9:fed0:8765:4321", "203.0.113.200"}
 	for _, st := range []*control.Status{long(1), long(40)} {
 		for _, width := range []int{200, 120, 80, 50, 41} {
 			screen := Top{}
 			screen.Feed(now, st)
-			for _, ends := range []struct{ before, after string }{{"", ""}, {"[", "]:"}} { // pairs, then paths
+			for _, ends := range []struct{ before, after string }{{"", ""}, {"[", "]:"}} { // pairs of addresses, then paths
 				s := screen.Frame(width, 200)
 				for _, a := range whole {
 					if ends.before == "[" && !strings.Contains(a, ":") {
@@ -304,7 +307,7 @@ func TestAddressesAreShownWhole(t *testing.T) {
 	}
 }
 
-// The most important figures stay on the narrowest screens.
+// The narrowest screens still show the most important figures.
 func TestFiguresGoByImportance(t *testing.T) {
 	screen := Top{}
 	screen.Feed(now, wide(64))
@@ -323,7 +326,7 @@ func TestFiguresGoByImportance(t *testing.T) {
 	}
 }
 
-// The next peer is another one, and the last one's the first.
+// Next switches through all peers, and from the last peer to the first.
 func TestTopShowsEveryPeer(t *testing.T) {
 	st := wide(4)
 	second := st.Peers[0]
@@ -337,7 +340,7 @@ func TestTopShowsEveryPeer(t *testing.T) {
 		}
 		screen.Next(1)
 	}
-	// A peer that has gone is not shown any more.
+	// A removed peer is no longer shown.
 	screen.Feed(now, wide(4))
 	if s := screen.Frame(80, 24); !strings.Contains(s, "peer hub (1 of 1)") {
 		t.Error(s)

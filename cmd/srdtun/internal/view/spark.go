@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// glyphs are the characters of a sparkline, from low to high. Terminals without UTF-8 get glyphs
-// in ASCII.
+// glyphs are the characters of a sparkline, from low to high. On a terminal without UTF-8, they are
+// ASCII characters.
 type glyphs struct {
 	levels []rune
-	gap    rune // no value: the path did not work
+	gap    rune // a missing value, because the path did not work
 }
 
 var (
@@ -17,8 +17,8 @@ var (
 	ascii  = glyphs{[]rune("_.-=+*%#"), 'x'}
 )
 
-// sparkRange is the minimum ratio of a sparkline's top to its bottom, so that noise does not look
-// like a change.
+// sparkRange is the minimum ratio of the value at a sparkline's top to the value at its bottom. So
+// noise does not look like a change.
 const sparkRange = 2
 
 // spark draws a sparkline of the values v, oldest first, in at most `width` characters. A

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Columns of numbers are aligned right, and columns of words left.
+// A column of numbers is aligned right, and a column of words left.
 type column struct {
 	title   string
 	right   bool
-	address bool // always shown whole: a part of an address reads as another address
-	drop    int  // on a narrow screen the highest is dropped first; 0: never dropped
+	address bool // it has addresses, which are never cut, because a part reads as another address
+	drop    int  // on a narrow screen, columns with the highest number are dropped first; 0: never dropped
 }
 
 func words(title string, drop int) column  { return column{title: title, drop: drop} }
@@ -27,8 +27,8 @@ type table struct {
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 const (
-	between = "  " // between two columns
-	inset   = "  " // of a row's further lines
+	between = "  " // space between two columns
+	inset   = "  " // indentation of a row's further lines
 )
 
 // lines returns the titles and the rows, in at most `width` characters. A `width` of 0 means no
@@ -60,8 +60,8 @@ func (t *table) blocks(width int) [][]string {
 // layout fits a table into a width in characters.
 type layout struct {
 	columns []column
-	widths  []int // of the columns
-	width   int   // of the screen; 0: any
+	widths  []int // widths of the columns
+	width   int   // width of the screen; 0: no limit
 
 	line  []int // columns of the line with the figures
 	above []int // addresses with lines of their own above that line
@@ -118,7 +118,7 @@ func (l *layout) block(row []string) (lines []string) {
 	return append(lines, l.within(inset+l.join(row, l.line))...)
 }
 
-// within breaks a line that is still too long.
+// within breaks a line that is still too long into several lines.
 func (l *layout) within(line string) []string {
 	if l.width == 0 {
 		return []string{line}

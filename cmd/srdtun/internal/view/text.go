@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// The colours are the terminal's escape sequences that wg uses, and one for faults.
+// These constants are the terminal's escape sequences that wg uses, and one for faults.
 const (
 	styleReset  = "\x1b[0m"
 	styleBold   = "\x1b[1m"
@@ -33,8 +33,8 @@ type Options struct {
 // the VT100.
 const screenWidth = 80
 
-// groupsMost bounds the number of lines for address pairs on the short screen. The short screen
-// shows the pairs with the fewest active paths first, and the last line counts the hidden pairs.
+// groupsMost bounds the number of lines for address pairs on the short screen. The pairs with the
+// fewest active paths come first, and the last line has the number of the hidden pairs.
 const groupsMost = 5
 
 // text prints states for people, first with wg's lines in wg's layout, and then with srdtun's own
@@ -76,8 +76,8 @@ func (t *text) field(label, format string, args ...any) {
 	t.line("  " + t.style(styleBold, label) + ": " + fmt.Sprintf(format, args...))
 }
 
-// list prints a field that has several parts. The short form of a list has only as many parts as
-// fit on the screen.
+// list prints a field that has several parts. On the short screen it prints only as many parts as
+// fit.
 func (t *text) list(label string, parts []string) {
 	if len(parts) == 0 {
 		return
@@ -88,9 +88,9 @@ func (t *text) list(label string, parts []string) {
 	t.field(label, "%s", strings.Join(parts, ", "))
 }
 
-// shorten returns as many parts as fit into a width with commas, and a last part that counts the
-// others. shorten() keeps at least the first part, even if it is too long. A peer may have 65,536
-// parts, so shorten() reads only the parts that fit.
+// shorten returns as many parts as fit into `width` characters with commas between them, and a last
+// part with the number of the others. It keeps at least the first part, even if that is too long. A
+// list may have 65,536 parts, so shorten() reads only the parts that fit.
 func shorten(parts []string, width int) []string {
 	fits := 1 // number of parts that fit, together with the count of the others
 	for n, used := 1, 0; n <= len(parts); n++ {
@@ -140,7 +140,7 @@ func (t *text) iface(st *control.Status) {
 	}
 }
 
-// fallbacks lists the features that run in a slower mode.
+// fallbacks returns a line for each feature that works in a slower mode.
 func fallbacks(st *control.Status) []string {
 	parts := slices.Clone(st.Device.Problems)
 	if st.Device.NoOffload {
@@ -302,7 +302,7 @@ func (t *text) pathTable(paths []control.Path) {
 	t.table(&v, 0)
 }
 
-// orOff formats a pacing rate, and prints 0 as off, for no pacing.
+// orOff formats a pacing rate. It returns "off" for 0, which means no pacing.
 func orOff(bytesPerS uint64) string {
 	if bytesPerS == 0 {
 		return off
@@ -311,7 +311,7 @@ func orOff(bytesPerS uint64) string {
 }
 
 // drops lists the reasons of drops that occurred, sorted by name. The short screen leaves out
-// reasons that a healthy tunnel also has, unless packets are lost.
+// reasons for which drops are normal, unless applications lose packets by them.
 func (t *text) drops(counts map[string]uint64) (parts []string) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		if n := counts[reason]; n > 0 && (t.Full || control.Told(reason)) {

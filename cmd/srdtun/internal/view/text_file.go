@@ -9,21 +9,21 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// conflicts prints outer packets that a tunnel captures.
+// conflicts prints a line for each case of outer packets that are routed into a tunnel.
 func (t *text) conflicts(st *control.Status) {
 	for _, line := range st.Conflicts {
 		t.field(t.style(styleRed, "conflict"), "%s", line)
 	}
 }
 
-// faults prints the settings that keep all packets from passing.
+// faults prints the settings with which no packets can pass.
 func (t *text) faults(st *control.Status) {
 	for _, line := range st.Faults {
 		t.field(t.style(styleRed, "fault"), "%s", line)
 	}
 }
 
-// expiredPeers lists the peers whose time has expired.
+// expiredPeers returns the peers that have expired, as text.
 func expiredPeers(st *control.Status) (parts []string) {
 	for i := range st.Expired {
 		e := &st.Expired[i]

@@ -19,12 +19,12 @@ type Top struct {
 
 	status  *control.Status
 	at      time.Time
-	trouble string // the reason for the lack of a newer status; "": none
+	trouble string // why there is no newer status; "": there is one
 	peer    int
 	single  bool // show paths one by one
 	scroll  int
 	history *history
-	of      string // public key of history's peer
+	of      string // public key of the peer to which the history belongs
 }
 
 // Feed stores the latest status.
@@ -45,7 +45,7 @@ func (t *Top) Feed(at time.Time, st *control.Status) {
 // the screen.
 func (t *Top) Fail(why string) { t.trouble = why }
 
-// Next switches to the peer n places further in the list.
+// Next switches to the peer n positions later in the list.
 func (t *Top) Next(n int) {
 	if t.status == nil || len(t.status.Peers) == 0 {
 		return
@@ -79,8 +79,8 @@ func (t *Top) Frame(width, height int) string {
 	return strings.Join(lines, "\n")
 }
 
-// foot returns the last line: the keys, and the number of lines below the screen. On a narrow
-// screen, foot() first drops the keys that users can guess.
+// foot returns the last line. It has the keys of the keyboard, and the number of lines below the
+// screen. On a narrow screen, it first drops the keys that users can guess.
 func (t *Top) foot(width, more int) string {
 	quit, paths, rest := "q quit", "p single paths", ""
 	if t.single {
@@ -114,7 +114,8 @@ func (t *Top) glyphs() *glyphs {
 	return &blocks
 }
 
-// head returns the lines that do not scroll: interface, peer, the limit on sending, the fault.
+// head returns the lines that do not scroll. They show the interface, the peer, what limits
+// sending, and a fault.
 func (t *Top) head(width int) []string {
 	st := t.status
 	left := fmt.Sprintf("%s up %s", st.Interface, short(time.Duration(st.UptimeS)*time.Second))
@@ -148,7 +149,7 @@ const (
 	nameLeast = 9
 )
 
-// wrong returns the fault of p or of the daemon, or "" without a fault.
+// wrong returns a fault of p or of the daemon, or "" if there is none.
 func (t *Top) wrong(p *control.Peer) string {
 	if t.trouble != "" {
 		return t.trouble
@@ -237,8 +238,8 @@ func (t *Top) spark(s *samples, n int) string {
 	return strings.Repeat(" ", n-utf8.RuneCountInString(line)) + line
 }
 
-// roomy is the minimum width of a terminal for two addresses with ports and all round trips, in
-// characters.
+// roomy is the smallest width of a terminal, in characters, that has room for two addresses with
+// ports and for all round trips.
 const roomy = 92
 
 // marks has the character for each state of a path.
@@ -246,13 +247,14 @@ var marks = map[string]string{control.PathActive: "#", control.PathSuspect: "?",
 
 var markColour = map[string]string{control.PathActive: styleGreen, control.PathSuspect: styleYellow, control.PathDown: styleRed}
 
-// strip returns a character for the state of each path: up, silent or down.
+// strip returns lines with one character for each path, which shows the path's state: up, silent or
+// down.
 func (t *Top) strip(paths []control.Path, width int) (lines []string) {
 	const indent = "  "
 	for row := range slices.Chunk(paths, max(1, width-len(indent))) {
 		var b strings.Builder
 		b.WriteString(indent)
-		for len(row) > 0 { // runs of one state, so that few escape sequences are needed
+		for len(row) > 0 { // paths of one state together, to save escape sequences
 			n := 1
 			for n < len(row) && row[n].State == row[0].State {
 				n++

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Duration formats d in wg's words, in whole seconds: "1 hour, 2 seconds". For Duration, a year
-// has 365 days.
+// Duration formats d in wg's words, in whole seconds, such as "1 hour, 2 seconds". A year has 365
+// days.
 func Duration(d time.Duration) string {
 	left := int64(d / time.Second)
 	var parts []string
@@ -38,7 +38,7 @@ func Bytes(n uint64) string {
 	return fmt.Sprintf("%.2f %ciB", v, "KMGT"[unit])
 }
 
-// Rate formats bytes per second as bits, as is usual for networks: "1.25 Gbit/s".
+// Rate formats a rate in bytes per second as bits per second, such as "1.25 Gbit/s".
 func Rate(bytesPerS uint64) string {
 	v, unit := float64(bytesPerS)*8, 0
 	for v >= 1000 && unit < 3 {
@@ -64,12 +64,14 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// percent formats a share of a whole: "12%", "0.3%". For a whole of 0, percent() returns "-".
+// percent formats the share of a part in a whole, such as "12%" or "0.3%". If the whole is 0,
+// percent() returns "-".
 func percent(part, whole uint64) string {
 	if whole == 0 {
 		return "-"
 	}
-	// A packet lost in this period may have been sent earlier, so part can exceed whole.
+	// A packet that was lost in a period may have been sent before it, so `part` can exceed
+	// `whole`.
 	v := 100 * float64(min(part, whole)) / float64(whole)
 	switch {
 	case v == 0 || v >= 9.95:

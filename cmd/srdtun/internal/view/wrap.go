@@ -33,7 +33,7 @@ func broken(s string, width int) (lines []string) {
 	return lines
 }
 
-// clip cuts off the end of s after `width` characters.
+// clip returns the first `width` characters of s.
 func clip(s string, width int) string {
 	r := []rune(s)
 	return string(r[:min(len(r), width)])
@@ -53,8 +53,9 @@ func cut(s string, n int) string {
 	return string(r[:head]) + ".." + string(r[len(r)-(n-2-head):])
 }
 
-// apart places two texts at both ends of a line of `width` characters. Each of the two texts has
-// several forms, the longest first. The function apart() shortens the right text first.
+// apart places two texts at both ends of a line of `width` characters. Each of the two texts is
+// given in several forms, the longest first. If the line is too long, the function apart() shortens
+// the right text first.
 func apart(left, right []string, width int) string {
 	for _, l := range left {
 		for _, r := range right {

@@ -9,7 +9,7 @@ import (
 // order, as a daemon does when it is stopped. The time is valid until there is a session again.
 // The zero value of Left is ready for use.
 type Left struct {
-	closed uint64    // CLOSE packets of the peer
+	closed uint64    // number of CLOSE packets received from the peer
 	at     mono.Time // 0: the peer has not left
 }
 

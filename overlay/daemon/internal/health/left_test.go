@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Each step comes a second after the previous one. It has the number of new CLOSE packets, and
-// the second in which the peer left.
+// Each step is a second after the previous one. A step has the number of new CLOSE packets, and the
+// expected second in which the peer left.
 func TestLeft(t *testing.T) {
 	type step struct {
 		session bool

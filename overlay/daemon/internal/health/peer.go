@@ -17,12 +17,12 @@ import (
 // Sample is the state of a peer at one time.
 type Sample struct {
 	Session  srd.Session
-	Since    mono.Time // time of the first unanswered packet
-	Silent   bool      // unanswered for long
+	Since    mono.Time // time of the first packet since which the peer owes an answer
+	Silent   bool      // the peer has owed an answer for long
 	Restarts uint64    // restarts of the peer's process
 	Closed   uint64    // sessions that the peer ended
-	Mismatch uint64    // answers to handshakes that did not decrypt
-	TooSmall uint64    // paths that carry only small packets
+	Mismatch uint64    // number of handshake responses that did not decrypt
+	TooSmall uint64    // number of paths that carry only small packets
 	Bytes    uint64    // received and sent
 
 	Looked bool // Paths is filled
@@ -43,22 +43,22 @@ type Peer struct {
 	silent   mono.Time // start of the reported silence; 0: none
 	mismatch bool      // reported since the last session
 	tooSmall bool
-	small    uint64           // Sample.TooSmall when full packets last passed
+	small    uint64           // the value of Sample.TooSmall when full packets last passed
 	at       []netip.Addr     // reported addresses of the peer
 	ports    []netip.AddrPort // reported addresses with ports
 	froms    map[srd.Uplink]tally
-	settling int       // samples of the paths that are still to be taken
+	settling int       // number of samples of the paths that are still to be taken
 	down     int       // paths reported as down
-	falling  int       // samples in a row in which more paths were down
-	mtu      int       // the largest packet, as reported; 0: not yet
-	newMTU   int       // the largest packet now
-	mtuSince mono.Time // since when it has newMTU
+	falling  int       // number of consecutive samples in which more paths were down
+	mtu      int       // reported size of the largest packet; 0: not reported yet
+	newMTU   int       // current size of the largest packet
+	mtuSince mono.Time // time since which the size has been newMTU
 
 	Verbose bool
-	states  map[srd.Tuple]srd.PathState // if verbose
+	states  map[srd.Tuple]srd.PathState // used only if Verbose is set
 	Title   func(srd.Uplink) string     // name of an uplink for people
 
-	told []events.Event // events of this look
+	told []events.Event // events of the current call of Look
 }
 
 // say adds an event. The parameter `attrs` has pairs of name and value.
@@ -73,7 +73,8 @@ func (w *Peer) say(kind events.Kind, text string, attrs ...string) {
 	w.told = append(w.told, e)
 }
 
-// See stores a sample. The caller must call See for all peers before Look.
+// See stores a sample. In each round the caller must call See for all peers before it calls Look
+// for the first peer.
 func (w *Peer) See(s Sample) {
 	if w.now = s; s.Looked {
 		w.froms = tallies(s.Paths)
@@ -139,7 +140,7 @@ func (w *Peer) lost(now mono.Time, s *Sample) {
 	}
 }
 
-// answers reports when the peer stops answering, and when it answers again.
+// answers reports when the peer becomes silent (see Silence), and when it answers again.
 func (w *Peer) answers(now mono.Time, s *Sample) {
 	if w.silent != 0 && s.Since != w.silent {
 		w.say(events.PeerAnswers, fmt.Sprintf("answers again after %v", now.Sub(w.silent).Round(time.Second)))
@@ -182,9 +183,9 @@ func tallies(paths []srd.PathInfo) map[srd.Uplink]tally {
 // count as current. A peer that sends uses each of its paths more often than every 5 s.
 const heardWithin = 5 * time.Second
 
-// addresses reports that the peer has moved if none of its addresses is among the reported ones.
-// A reported address remains current while a path to it is active, so that a peer with two
-// addresses does not seem to move all the time.
+// addresses reports that the peer has moved if none of its current addresses was reported before.
+// An address stays among the reported ones while a path to it is active. Otherwise a peer with two
+// addresses would seem to move all the time.
 func (w *Peer) addresses(s *Sample) {
 	var newest mono.Time
 	for i := range s.Paths {
@@ -216,7 +217,7 @@ func (w *Peer) addresses(s *Sample) {
 	w.at, w.ports = keep(at, w.at, active), keep(ports, w.ports, activePorts)
 }
 
-// keep returns v plus the elements that are in both `before` and `live`.
+// keep returns v, with the elements appended that are in both `before` and `live`.
 func keep[T comparable](v, before, live []T) []T {
 	for _, a := range before {
 		if slices.Contains(live, a) {
@@ -241,11 +242,11 @@ func overlap[T comparable](a, b []T) bool {
 // A single sample proves nothing in a network that loses packets.
 const fallingLooks = 2
 
-// losses reports the number of paths that are down, and the time when all paths work again. The
-// method losses() reports a higher number only if it grew by an eighth of all paths.
+// losses reports how many paths are down, and later that all paths work again. After the first
+// report, it reports a higher number only if that grew by an eighth of all paths.
 func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	var t tally
-	others := 0 // paths of uplinks that are down
+	others := 0 // number of paths of uplinks that are down
 	for a, n := range w.froms {
 		if gone[a] {
 			others += n.active + n.pending + n.down
@@ -268,8 +269,8 @@ func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	}
 }
 
-// backText returns the text for the event that all paths work again. The parameter `all` does
-// not count the paths of an uplink that is down, whose number is `others`.
+// backText returns the text of the event that all paths work again. The parameter `all` is the
+// number of these paths. The parameter `others` is the number of paths of uplinks that are down.
 func backText(all, others int) string {
 	if others > 0 {
 		return fmt.Sprintf("all %d paths but the %d of an uplink that is down work", all+others, others)
@@ -286,12 +287,12 @@ func downText(t tally, all int) string {
 
 const headersIPv4 = 28
 
-// mtuStands is the time for which the largest packet must stay the same before a report. After
-// each change of the packet size, the transport probes sizes for some round trips.
+// mtuStands is the time for which the largest packet size must be stable before it is reported.
+// When a path's MTU changes, the transport probes packet sizes for some round trips.
 const mtuStands = 5 * time.Second
 
-// sizes determines the largest packet that all active paths carry, and whether full packets pass
-// at all.
+// sizes determines the largest packet size that all active paths carry, and whether full-sized
+// packets pass at all.
 func (w *Peer) sizes(now mono.Time, s *Sample) {
 	least, sized := 0, false
 	for i := range s.Paths {
@@ -316,7 +317,7 @@ func (w *Peer) sizes(now mono.Time, s *Sample) {
 	}
 }
 
-// mtuChange reports the largest packet after its size has not changed for mtuStands. The method
+// mtuChange reports the largest packet size once it has been stable for mtuStands. The method
 // mtuChange reports the first size only if this host's devices allow larger packets.
 func (w *Peer) mtuChange(now mono.Time, s *Sample) {
 	most := max(s.Most, w.seen.Most)
@@ -364,8 +365,8 @@ func (w *Peer) Works() (yes, no []srd.Uplink) {
 	return yes, no
 }
 
-// settleLooks is the number of samples of a peer's paths after its last packet, because the
-// second sample reports a path that is down.
+// settleLooks is the number of samples of a peer's paths that are still taken after its last
+// packet. A path that is down is reported only at the second sample.
 const settleLooks = 3
 
 // WantsPaths reports whether to sample the paths, because there was traffic since the previous

@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// scene runs looks at a peer, one each second.
+// scene samples a peer once a second.
 type scene struct {
 	t   *testing.T
 	w   Peer
@@ -25,7 +25,7 @@ func newScene(t *testing.T) *scene {
 	return &scene{t: t, now: mono.Time(time.Hour)}
 }
 
-// look lets a second pass, and wants events of these kinds.
+// look advances the clock by a second, takes a sample, and expects events of these kinds.
 func (s *scene) look(what string, want ...events.Kind) []events.Event {
 	s.t.Helper()
 	s.now = s.now.Add(time.Second)
@@ -45,7 +45,7 @@ func (s *scene) look(what string, want ...events.Kind) []events.Event {
 	return told
 }
 
-// begin makes a session.
+// begin starts a session.
 func (s *scene) begin() { s.v.Session = srd.Session{Ready: true, Since: s.now} }
 
 // byRoutes returns the uplink of an address without a named interface.
@@ -56,7 +56,7 @@ func onPath(local, remote string, state srd.PathState) srd.PathInfo {
 	return srd.PathInfo{State: state, MTU: 1472, Tuple: srd.Tuple{Local: byRoutes(local), Remote: netip.MustParseAddrPort(remote)}}
 }
 
-// paths sets the paths: n in a state from one address.
+// paths sets n paths in the given state from one local address.
 func (s *scene) paths(from string, n int, state srd.PathState) {
 	for i := range n {
 		s.v.Paths = append(s.v.Paths, onPath(from, fmt.Sprintf("192.0.2.2:%d", 1000+i), state))
@@ -86,7 +86,8 @@ func TestSessionsAreTold(t *testing.T) {
 	}
 }
 
-// A handshake in a local network may be over before the first look.
+// In a local network the handshake may be complete before the first sample. The session is still
+// reported.
 func TestSessionAtTheFirstLookIsTold(t *testing.T) {
 	s := newScene(t)
 	s.begin()
@@ -113,15 +114,15 @@ func TestSilenceIsTold(t *testing.T) {
 	s.begin()
 	s.v.Since, s.v.Silent = 0, false
 	s.look("it answers", events.SessionUp, events.PeerAnswers)
-	// Between two looks it has answered, and is silent again.
+	// Between two samples the peer has answered, and has become silent again.
 	s.v.Since, s.v.Silent = s.now, true
 	s.look("silent", events.PeerSilent)
 	s.v.Since = s.now
 	s.look("an answer in between", events.PeerAnswers, events.PeerSilent)
 }
 
-// Paths that are down at a single look are not reported. Paths that stay down are, and a
-// higher number only if it is much higher.
+// Paths that are down in a single sample are not reported. Paths that stay down are reported. A
+// higher number is reported only if it is much higher.
 func TestLossesAreTold(t *testing.T) {
 	s := newScene(t)
 	set := func(active, down int) {
@@ -174,8 +175,8 @@ func TestLossesOfAnUplinkAreTheUplinks(t *testing.T) {
 	}
 }
 
-// A dying uplink first shows as paths that are down. Once it is known, the remaining paths work.
-// The log must not call these all paths.
+// When an uplink fails, its paths are first reported as down. After the failure of the uplink is
+// known, only its paths are down. The log must not say that all paths work again.
 func TestUplinkIsNoRecovery(t *testing.T) {
 	s := newScene(t)
 	s.paths("10.0.0.1", 8, srd.PathActive)
@@ -213,7 +214,7 @@ func TestAddressChangesAreReported(t *testing.T) {
 	s.look("nowhere")
 	at("198.51.100.7:8002")
 	s.look("back where it was")
-	// A path to its old address is unused, and not known as dead yet.
+	// The path to the peer's old address is unused, and has not been declared down yet.
 	at("198.51.100.7:8002", "203.0.113.1:9000")
 	s.v.Paths[0].Seen, s.v.Paths[1].Seen = s.now, s.now.Add(heardWithin-1)
 	s.look("heard at both")
@@ -252,7 +253,8 @@ func TestSizesAreTold(t *testing.T) {
 	}
 }
 
-// Only small packets pass: this is reported once, until full packets pass.
+// That only small packets pass is reported once. It is reported again only after full-sized packets
+// have passed.
 func TestTooSmallIsTold(t *testing.T) {
 	s := newScene(t)
 	s.begin()
@@ -297,7 +299,7 @@ func TestEachPathIsToldIfAsked(t *testing.T) {
 	}
 }
 
-// A look without paths keeps the known state of a peer's paths.
+// A sample without paths does not change the known state of a peer's paths.
 func TestQuietPeerChangesNothing(t *testing.T) {
 	s := newScene(t)
 	s.begin()

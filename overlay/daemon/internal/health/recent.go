@@ -8,15 +8,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// recentEvery is the interval between two readings of the counters. For each limit, a counter
-// holds the time for which the limit delayed sending. An interval of a second is long enough for
-// a share in per cent, and short enough for a current value.
+// recentEvery is the interval between two readings of the counters. There is a counter for each
+// limit, with the total time for which the limit delayed sending. An interval of a second is long
+// enough to compute a share in per cent, and short enough to show the current state.
 const recentEvery = time.Second
 
-// Recent keeps two readings of the counters that hold, for each limit, the time for which this
-// limit delayed sending. The zero value of Recent is ready for use.
+// Recent keeps two readings of the counters of how long each limit delayed sending. The zero value
+// of Recent is ready for use.
 type Recent struct {
-	at     [2]mono.Time // older and newer; 0: none
+	at     [2]mono.Time // times of the older and the newer reading; 0: none
 	waited [2][srd.NumLimits]time.Duration
 }
 

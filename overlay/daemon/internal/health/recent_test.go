@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Recent covers the last seconds, not the time since the start.
+// The result of Tell covers the last seconds, not the time since the start.
 func TestRecentForgets(t *testing.T) {
 	var r Recent
 	var waits [srd.NumLimits]time.Duration

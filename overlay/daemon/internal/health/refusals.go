@@ -7,9 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Refusals of packets are reported at intervals, because anybody can cause any number of them.
-// The first interval is a minute, and each further interval is twice as long while packets are
-// refused.
+// Refused packets are reported at intervals, because any host can send any number of them. The
+// first interval is a minute, and each further interval is twice as long while packets are refused.
 const (
 	refusalFirst = time.Minute
 	refusalMost  = time.Hour
@@ -28,7 +27,7 @@ var refusalReasons = map[srd.EndpointReason]string{
 // is ready for use.
 type Refusals struct {
 	told [srd.NumEndpointReasons]uint64
-	at   [srd.NumEndpointReasons]mono.Time // 0: never
+	at   [srd.NumEndpointReasons]mono.Time // time of the last report; 0: never
 	wait [srd.NumEndpointReasons]time.Duration
 }
 
@@ -39,8 +38,8 @@ type Refused struct {
 	What   string
 }
 
-// Look takes the current counters of refused packets, and returns the refusals to report. The
-// first refusal for each reason is reported at once, and later ones at intervals.
+// Look takes the current counters of refused packets, and returns the refusals to report. The first
+// refusal for each reason is reported immediately, and later ones at intervals.
 func (w *Refusals) Look(now mono.Time, drops [srd.NumEndpointReasons]uint64) (v []Refused) {
 	for r := range srd.NumEndpointReasons {
 		what, told := refusalReasons[r]

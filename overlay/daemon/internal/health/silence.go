@@ -7,22 +7,22 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// noAnswerAfter is the time without an answer after which a peer is reported as silent.
-// WireGuard waits for 5 s too before it repeats a handshake (REKEY_TIMEOUT). An acknowledgement
-// takes a small fraction of 5 s.
+// noAnswerAfter is the time without an answer after which a peer is reported as silent. WireGuard
+// also waits for 5 s before it repeats a handshake (REKEY_TIMEOUT). An acknowledgement normally
+// arrives in a small fraction of that time.
 const noAnswerAfter = 5 * time.Second
 
-// Silence computes from a connection's counters the time since which the peer owes an answer.
-// Packets that the peer sends on its own are no answers, because they may arrive even if all
-// packets to the peer are lost. A peer does not answer acknowledgements and keepalives. With a
-// session only messages require an answer, and without a session only handshake packets. The
-// zero value of Silence is ready for use.
+// Silence computes from a connection's counters the time since which the peer owes an answer. An
+// answer is an acknowledgement of a message, or a new session. Other packets of the peer are not
+// answers, because they may arrive even if all packets to the peer are lost. A peer does not answer
+// acknowledgements and keepalives. With a session only messages require an answer, and without a
+// session only handshake packets. The zero value of Silence is ready for use.
 type Silence struct {
-	acked uint64    // messages that the peer acknowledged
+	acked uint64    // number of messages that the peer has acknowledged
 	begun mono.Time // start of the newest session, which proves both directions
-	asked uint64    // messages to answer; only grows
-	tx    uint64    // bytes sent
-	from  mono.Time // observed time of the first unanswered packet; 0: none
+	asked uint64    // number of messages sent, retransmissions included
+	tx    uint64    // number of bytes sent
+	from  mono.Time // observed time of the first packet that is not answered yet; 0: none
 }
 
 // Observe updates the state from the session and the counters. The daemon calls Observe about

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Each step comes a second after the previous one. It has the growth of the counters, and the
-// second since when the peer counts as silent.
+// Each step is a second after the previous one. A step has the growth of each counter, and the
+// expected second since which the peer owes an answer.
 func TestSilence(t *testing.T) {
 	type step struct {
 		session             bool
@@ -18,7 +18,7 @@ func TestSilence(t *testing.T) {
 		tx, rx              uint64
 		silent              bool
 		from                int // second
-		seconds             int // seconds that pass first; 0: one
+		seconds             int // number of seconds that pass before the step; 0 means one
 	}
 	for _, c := range []struct {
 		name  string

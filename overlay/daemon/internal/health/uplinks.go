@@ -9,15 +9,15 @@ import (
 // Uplinks detects uplinks that have lost all their paths while other uplinks have working paths.
 // The zero value of Uplinks is ready for use.
 type Uplinks struct {
-	up   map[srd.Uplink]bool // true: its paths worked last; false: reported as down
-	dead map[srd.Uplink]int  // looks in a row without a working path
+	up   map[srd.Uplink]bool // true: its paths worked at the last look; false: reported as down
+	dead map[srd.Uplink]int  // number of consecutive looks without a working path
 }
 
 // UplinkNews is a change of one uplink: it went down, or works again.
 type UplinkNews struct {
 	Of   srd.Uplink
 	Up   bool
-	Gone bool // the host does not have it any more
+	Gone bool // the host no longer has the uplink
 }
 
 // Look returns the uplinks that went down or work again since the last call. The parameter `yes`
@@ -51,7 +51,7 @@ func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) 
 				v = append(v, UplinkNews{Of: a, Gone: gone})
 			}
 		case !up && gone:
-			delete(u.up, a) // else they pile up over years
+			delete(u.up, a) // otherwise old uplinks would accumulate over years
 		default:
 			delete(u.dead, a)
 		}

@@ -30,26 +30,27 @@ func New() *Shared { return &Shared{Budget: budget.New(budget.Of(debug.SetMemory
 func (s *Shared) Collect(now time.Time) { s.collector.collect(s.Budget, now) }
 
 const (
-	// ofGroup is the runtime's part of the control group's memory limit, in eighths. The kernel
-	// charges socket buffers to the same group.
+	// ofGroup is the share of the control group's memory limit that the Go runtime gets, in eighths
+	// of the limit. The rest is for memory that the kernel charges to the same group, such as
+	// socket buffers.
 	ofGroup = 6
-	// ofSmallGroup is the runtime's part of the memory limit of a group that is too small for
-	// leastLimit, in eighths.
+	// ofSmallGroup is the same share in a group that is too small for leastLimit, in eighths of the
+	// group's limit.
 	ofSmallGroup = 7
-	// ofMachine is the runtime's part of the machine's memory, in eighths, because the machine runs
-	// other programs too.
+	// ofMachine is the share of the machine's memory that the Go runtime gets, in eighths of that
+	// memory. It is small because the machine runs other programs too.
 	ofMachine = 2
 	// leastLimit is the memory that a daemon with a few peers needs. With a lower limit the runtime
 	// would collect garbage all the time without freeing much.
 	leastLimit = 32 << 20
-	// A garbage collection starts when peers have released collectFrom bytes. Only the memory of
-	// peers that held at least budget.Much bytes counts. In a small budget the threshold of the
-	// collection is budget/collectPart.
+	// A garbage collection starts when peers have released collectFrom bytes. Only queues that held
+	// at least budget.Much bytes count. In a small budget the threshold of the collection is
+	// budget/collectPart.
 	collectFrom = 4 << 20
 	collectPart = 2
-	// After a garbage collection, the next one waits for collectPause times the duration of the
-	// last. A peer that reconnects repeatedly uses at most a twentieth of a processor for
-	// collections.
+	// The next garbage collection starts no earlier than collectPause times the duration of the
+	// last one after it. So a peer that reconnects repeatedly causes collections for at most a
+	// twentieth of a processor's time.
 	collectPause = 20
 	// goMemLimit is the environment variable in which an administrator sets the limit (package
 	// runtime).
@@ -68,7 +69,7 @@ func Limit() {
 // collection, released buffers would stay in the pools while further peers allocate more. The Go
 // runtime itself collects only when the heap has doubled, pools included.
 type collector struct {
-	freed int       // bytes that peers no longer hold
+	freed int       // bytes that peers have released since the last collection
 	next  time.Time // earliest time of the next collection
 }
 
@@ -77,7 +78,7 @@ func (c *collector) collect(b *budget.Budget, now time.Time) {
 		return
 	}
 	c.freed = 0
-	runtime.GC() // twice: a sync.Pool keeps its content over one collection
+	runtime.GC() // run twice, because a sync.Pool keeps its content through one collection
 	runtime.GC()
 	c.next = now.Add(collectPause * time.Since(now))
 }
@@ -124,8 +125,8 @@ func groupLimit(root string) (least int64, ok bool) {
 }
 
 // leastAbove returns the smallest value of the given files in the group at path and the groups
-// above it. In a container, path may be the host's path, which does not exist there. In a
-// container, the top of the tree is the container's own group.
+// above it. In a container, path may be a path of the host that does not exist in the container.
+// There the top of the tree is the container's own group.
 func leastAbove(top, path string, files ...string) int64 {
 	least := int64(math.MaxInt64)
 	for dir := filepath.Clean("/" + path); ; dir = filepath.Dir(dir) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The limit follows the control group, of either version, and the groups above it.
+// The limit depends on the process's control group and the groups above it, in both versions of
+// cgroups.
 func TestMemoryLimitIsThatOfTheGroup(t *testing.T) {
 	const mb = 1 << 20
 	for _, c := range []struct {
@@ -53,7 +54,8 @@ func TestMemoryLimitIsThatOfTheGroup(t *testing.T) {
 	}
 }
 
-// In a small group the process stays below the limit at which the kernel would end it.
+// In a small group the soft limit is below the group's limit, at which the kernel would kill the
+// process.
 func TestSoftLimitOfASmallGroup(t *testing.T) {
 	const mb = 1 << 20
 	for group, want := range map[string]int64{"33554432": 28 * mb, "67108864": 48 * mb, "134217728": 96 * mb, "16777216": 14 * mb} {

@@ -16,7 +16,7 @@ import (
 const (
 	kernelEvents = 1 // multicast group of the kernel's own events
 	newMachine   = "NEW_VMGENID=1"
-	eventMost    = 8 << 10 // bytes; the kernel's own events have 2 KB at most
+	eventMost    = 8 << 10 // buffer size in bytes; the kernel's own events have at most 2 KB
 )
 
 // Notifier receives the kernel's events about a new generation number.
@@ -67,8 +67,8 @@ func (m *Notifier) Watch(ctx context.Context, f func()) {
 	}
 }
 
-// isKernel reports whether the kernel sent an event: the sender of a program's event has a
-// socket number.
+// isKernel reports whether the kernel sent an event. If a program sent it, the sender's address has
+// the number of a socket.
 func isKernel(from unix.Sockaddr) bool {
 	a, ok := from.(*unix.SockaddrNetlink)
 	return ok && a.Pid == 0

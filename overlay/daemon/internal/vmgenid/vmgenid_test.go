@@ -12,7 +12,8 @@ import (
 	"github.com/srdtun/srdtun/internal/uevent"
 )
 
-// Only the kernel's event counts, with the right variable. A program's event does not.
+// Only an event from the kernel with the right variable counts. The same event from a program does
+// not.
 func TestNewMachineIsNoticed(t *testing.T) {
 	space := netspace.New(t)
 	var m *Notifier
@@ -41,7 +42,7 @@ func TestNewMachineIsNoticed(t *testing.T) {
 	}
 }
 
-// forge sends the event to the daemon's socket as a program can.
+// forge sends the event to the daemon's socket from a program.
 func forge(m *Notifier) error {
 	raw, err := m.events.SyscallConn()
 	if err != nil {
@@ -57,6 +58,6 @@ func forge(m *Notifier) error {
 		return err
 	}
 	defer unix.Close(fd)
-	// The kernel refuses the event from a user who is not root.
+	// The kernel refuses this call to a user other than root.
 	return unix.Sendto(fd, []byte("change@/x\x00NEW_VMGENID=1\x00"), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: to.(*unix.SockaddrNetlink).Pid})
 }
