@@ -22,7 +22,7 @@ func TestShortSweep(t *testing.T) {
 			points = append(points, x)
 		}
 	}
-	must(t, Sweep(points, hosts, []uint64{1, 2, 3, 4, 5}, func(x *Point, v []SweepResult) {
+	must(t, Sweep(points, hosts, []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, func(x *Point, v []SweepResult) {
 		for i := range v {
 			if text := v[i].Worse(); text != "" {
 				t.Errorf("%s on %s: %s", x.Name, v[i].Host, text)
