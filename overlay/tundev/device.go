@@ -53,7 +53,6 @@ func wrap(file *os.File, others []*os.File, name string, mtu int, opts Options) 
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("TUN device %s: %w", name, err), closeFiles(append(others, file)))
 	}
-	freeTables(native)
 	d := &Device{native: native, opts: opts, pool: opts.Pool, header: packet.VnetHeaderLen}
 	if d.pool == nil {
 		d.pool = &Pool{}
