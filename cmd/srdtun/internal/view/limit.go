@@ -117,6 +117,8 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 	for i := range st.Peers {
 		p := &st.Peers[i]
 		switch {
+		case p.LeftUnixS != 0 && len(p.Endpoints) == 0:
+			// A roaming peer ended its session. This host cannot call it, and need not.
 		case p.LeftUnixS != 0:
 			v = append(v, fmt.Sprintf("peer %s: left %s ago", Title(p), Duration(age(p.LeftUnixS, now))))
 		case p.SilentSinceUnixS != 0:

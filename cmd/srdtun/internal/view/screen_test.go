@@ -174,6 +174,7 @@ func TestTroubles(t *testing.T) {
 		{func(st *control.Status) {
 			st.Peers[0].Cipher, st.Peers[0].SilentSinceUnixS, st.Peers[0].LeftUnixS = "", now.Unix()-9, now.Unix()-12
 		}, "peer hub: left 12 seconds ago"},
+		{func(st *control.Status) { st.Peers[0].LeftUnixS, st.Peers[0].Endpoints = now.Unix()-12, nil }, ""},
 		{func(st *control.Status) { st.Peers[0].Cipher = "" }, "peer hub: no session, although it has a keepalive"},
 		{func(st *control.Status) {
 			st.Peers[0].Cipher, st.Peers[0].PersistentKeepaliveS, st.Peers[0].Paths = "", 0, nil
