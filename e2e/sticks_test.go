@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"os/exec"
@@ -9,41 +10,59 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/linkemu"
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
 // stickMbit is the rate of one LTE stick, each way.
 const stickMbit = 10
 
-// stickBurst is what a stick may send at once after a pause: 52 ms at its rate. On a busy machine
-// the daemon and iperf run that late. With less, a stick would lose capacity for good, and the
-// test would measure the machine.
-const stickBurst = "64k"
+// stickDelay is the way of a packet through the radio network.
+const stickDelay = 20 * time.Millisecond
+
+// stickQueue is the queue of a stick in bytes: 0.2 s at its rate. Cellular networks hold at least as much.
+const stickQueue = 250_000
 
 // stickAddr is the host's address behind each stick: most sticks of one maker give the same.
 const stickAddr = "192.168.8.100"
 
 // plugStick gives A(1) the interface u<i>. Behind it A(i+1) is a router with address
-// translation, like an LTE stick.
+// translation, like an LTE stick. A(i+3) is the radio between them.
 func plugStick(t *testing.T, f *fabric.Fabric, i int, addr string) {
 	t.Helper()
-	a, stick := f.A(1), f.A(i+1)
-	do(t, a, fmt.Sprintf(`ip link add u%d type veth peer name lan netns %s
-		ip addr add %s/24 dev u%[1]d
-		ip link set u%[1]d up
-		tc qdisc replace dev u%[1]d root tbf rate %[4]dmbit burst %[5]s limit 100k`, i, stick.Name, addr, stickMbit, stickBurst))
+	a, stick, radio := f.A(1), f.A(i+1), f.A(i+3)
+	do(t, radio, "sysctl -qw net.ipv6.conf.default.disable_ipv6=1; ip link del right 2>/dev/null || true")
+	do(t, a, fmt.Sprintf(`ip link add u%[1]d type veth peer name left netns %[2]s
+		ip addr add %[3]s/24 dev u%[1]d
+		ip link set u%[1]d up`, i, radio.Name, addr))
 	do(t, stick, fmt.Sprintf(`sysctl -qw net.ipv4.ip_forward=1
+		ip link add lan type veth peer name right netns %s
 		ip addr add 192.168.8.1/24 dev lan
 		ip link set lan up
-		tc qdisc replace dev lan root tbf rate %dmbit burst %s limit 100k
-		nft 'add table ip nat; delete table ip nat; table ip nat { chain out { type nat hook postrouting priority srcnat; oifname eth0 masquerade; }; }'`, stickMbit, stickBurst))
+		nft 'add table ip nat; delete table ip nat; table ip nat { chain out { type nat hook postrouting priority srcnat; oifname eth0 masquerade; }; }'`, radio.Name))
+	must(t, errors.Join(a.WireLike(fmt.Sprintf("u%d", i)), stick.WireLike("lan")))
+	do(t, radio, "ip link set left up; ip link set right up")
+	line := linkemu.Impairment{Delay: stickDelay, RateBytesPerSec: stickMbit * 1e6 / 8, LimitBytes: stickQueue}
+	var ways [2]*linkemu.Line
+	for k := range ways {
+		var err error
+		ways[k], err = linkemu.NewLine(uint64(2*i+k), line)
+		must(t, err)
+	}
+	must(t, radio.Do(func() error {
+		cable, err := linkemu.Join("left", "right", ways[0], ways[1])
+		if err == nil {
+			t.Cleanup(func() { _ = cable.Close() }) // an interface that was pulled has ended it before
+		}
+		return err
+	}))
 	do(t, a, fmt.Sprintf("ip route add default via 192.168.8.1 dev u%d metric %d", i, 100*i))
 }
 
 // sticks is node A with two sticks and no other uplink, and node B far away.
 func sticks(t *testing.T, addrs [2]string, start func(*tunnel.Node) error) (*fabric.Fabric, *tunnel.Node, *tunnel.Node) {
 	t.Helper()
-	f := network(t, fabric.Spec{HostsA: 3})
+	f := network(t, fabric.Spec{HostsA: 5})
 	do(t, f.A(1), "ip link set eth0 down")
 	for i, addr := range addrs {
 		plugStick(t, f, i+1, addr)

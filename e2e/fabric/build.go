@@ -296,16 +296,16 @@ func (f *Fabric) shapeLinks() error {
 // wireLike makes the network cards of all hosts behave like hardware.
 func (f *Fabric) wireLike() error {
 	for _, h := range f.hosts() {
-		if err := h.wireLike("eth0"); err != nil {
+		if err := h.WireLike("eth0"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// wireLike makes a card send packets of MTU size, and receive with GRO. On a veth, GRO needs the
+// WireLike makes a card send packets of MTU size, and receive with GRO. On a veth, GRO needs the
 // setting "gro on".
-func (h *Host) wireLike(dev string) error {
+func (h *Host) WireLike(dev string) error {
 	_, err := h.Run("ethtool", "-K", dev, "tso", "off", "gso", "off", "tx-udp-segmentation", "off", "gro", "on")
 	return err
 }

@@ -137,7 +137,7 @@ func (d *Direct) plug() error {
 			if !d.Spec.WireLike {
 				continue
 			}
-			if err := h.wireLike(fmt.Sprintf("eth%d", k)); err != nil {
+			if err := h.WireLike(fmt.Sprintf("eth%d", k)); err != nil {
 				return err
 			}
 		}
