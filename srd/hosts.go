@@ -32,9 +32,6 @@ const (
 	// ackPart: an acknowledgement may always wait for a quarter of the configured
 	// granularity, or for an eighth of a round trip if that is longer.
 	ackPart = 4
-	// ackGranules bounds the delay of an acknowledgement on a long path. The delay is
-	// shorter than holdGranules, so it does not count as a queue.
-	ackGranules = 4
 	// trainPart: one train has as many bytes as the pacing rate allows in 1/trainPart of the
 	// configured granularity. With the granularity of an ordinary process (mono.Granularity),
 	// a train has 4 packets at 400 Mbit/s and 42 packets at 5 Gbit/s. A longer train makes a
@@ -86,21 +83,17 @@ func (h *hosts) add(d time.Duration) {
 	h.mean += (d - h.mean) / 8
 }
 
-// wait returns the mean time that the two hosts add to a round trip, or ackMost(0) if that is
+// wait returns the mean time that the two hosts add to a round trip, or ackMost if that is
 // longer.
-func (h *hosts) wait() time.Duration { return max(h.ackMost(0), h.mean) }
+func (h *hosts) wait() time.Duration { return max(h.ackMost(), h.mean) }
 
 // noise returns the deviation for computing a timeout: the greatest of `dev`, the granule
 // and the deviation of the host delay.
 func (h *hosts) noise(dev time.Duration) time.Duration { return max(dev, h.granule, h.deviation) }
 
-// ackLeast and ackMost bound the delay of an acknowledgement on a path with the round trip `rtt`. On
-// a narrow return path the queue of acknowledgements makes the round trip longer, and so the
-// acknowledgements fewer.
+// ackLeast and ackMost bound the delay of an acknowledgement.
 func (h *hosts) ackLeast() time.Duration { return h.coarse / ackPart }
-func (h *hosts) ackMost(rtt time.Duration) time.Duration {
-	return max(h.ackLeast(), h.granule, min(rtt/16, ackGranules*h.coarse))
-}
+func (h *hosts) ackMost() time.Duration  { return max(h.ackLeast(), h.granule) }
 
 // train returns the time in which the pacing rate allows one train. The method burst()
 // returns the time in which the pacing rate allows one burst. Both ignore the measured

@@ -113,13 +113,12 @@ type ackState struct {
 func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, h *hosts) {
 	if a.packets == 0 {
 		a.since = at
-		a.latest = h.ackMost(rtt)
-		a.delay = max(h.ackLeast(), min(rtt/8, a.latest))
+		a.delay, a.latest = max(h.ackLeast(), min(rtt/8, h.ackMost())), h.ackMost()
 	}
 	a.packets++
 	a.bytes += size
 	a.now = a.now || urgent || a.packets >= ackEveryPackets || a.bytes >= ackEveryBytes ||
-		now.Sub(a.last) > max(h.coarse, a.delay)
+		now.Sub(a.last) > h.coarse
 }
 
 func (a *ackState) due(now mono.Time) bool {

@@ -26,10 +26,8 @@ const (
 	// minPayload is the least free space in a packet, in bytes, that is used for another
 	// message. Less space is padded.
 	minPayload = 64
-	// burstBytes is the number of bytes that may leave at once at any pacing rate: ten packets,
-	// as many as the initial window of RFC 6928 (RFC 9002 section 7.7). A longer burst
-	// overflows short buffers at any window, and its losses do not show the link's rate.
-	burstBytes = 10 * 1472
+	// burstBytes is the number of bytes that may leave at once at any pacing rate: 16 packets.
+	burstBytes = 16 * 1472
 )
 
 // newFirst reports whether new messages may be sent next, because no message waits for a

@@ -135,10 +135,8 @@ func (c *SRD) Packet(bytes int) { c.packet = bytes }
 // the return path have already arrived, so they are added to the window (W12):
 //
 //	w rtt / (rtt - reverse)
-//
-// While losses are judged (W9), nothing is added, so the cut of the window is whole.
 func (c *SRD) Window() int {
-	if c.starting || c.chance.asked {
+	if c.starting {
 		return int(c.window)
 	}
 	return min(MaxWindow, int(c.window*float64(c.srtt+1)/float64(c.forward()+1)))
