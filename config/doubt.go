@@ -87,7 +87,7 @@ type doubter struct {
 	all      []error
 }
 
-// doubted is the current text of a file.
+// doubted finds the lines of keys in the text of a file.
 type doubted struct {
 	root  *mark
 	lines lineIndex

@@ -19,7 +19,8 @@ const hidden = keytext.Hidden
 type Secret struct {
 	_ [0]func() // == would compare pointers
 
-	// The pointer key points at a pointer to the key; nil is a key of zeros. For an unexported
+	// The field `key` is the address of a pointer to the secret key. If that pointer is nil, the
+	// secret key is all zeros. For an unexported
 	// field or a wrong verb, fmt calls no methods of a value, but prints its content. fmt follows
 	// one pointer to print that content, but never a second one.
 	key **[keyBytes]byte

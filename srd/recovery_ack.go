@@ -164,7 +164,7 @@ func (rc *recovery) credit(now mono.Time, g *gain, reverse time.Duration) {
 	}
 }
 
-// length corrects the base of p. Without the correction the base would be wrong in two cases:
+// length corrects the base round trip of path p. Without the correction the base would be wrong in two cases:
 // while competitors keep the queue filled, and after the path has become longer.
 func (rc *recovery) length(now mono.Time, p *path) {
 	switch rc.cfg.Control.Queued() {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Quantile returns the smallest value that at least a share q of the values does not exceed
+// Quantile returns the smallest value x so that at least a share q of the values are at most x
 // (nearest rank). If there are no values, it returns zero.
 func Quantile[T cmp.Ordered](v []T, q float64) (x T) {
 	if len(v) == 0 {

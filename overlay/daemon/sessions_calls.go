@@ -19,8 +19,8 @@ const (
 	// calleeRate is the number of bytes that one address regains in a second, enough for a burst of
 	// calleeBurst every 8 s.
 	calleeRate = 16 << 10
-	// guestsBurst is the limit for all addresses together in bytes, enough for one handshake of
-	// 4,096 guests on eight paths.
+	// guestsBurst is the number of bytes that all addresses together may send at once. It is enough
+	// for 4,096 guests, if each makes one handshake on eight paths.
 	guestsBurst = 8 << 20
 	// guestsRate is the number of bytes that all addresses together regain in a second. It is
 	// enough for handshakes to a thousand absent members of a fleet.

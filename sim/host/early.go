@@ -20,8 +20,8 @@ import (
 // do not require one. Delayed acknowledgements, measurements of far paths, challenges, and new keys
 // while old keys are in use do not count as work.
 const (
-	// earlyMean is the mean time between random wake-ups, but in one of earlyRare cases the mean is
-	// earlyLong. Most timers run for milliseconds, some for seconds. If a program were woken all the
+	// earlyMean is the mean time between random wake-ups. For one wake-up in earlyRare, the mean is
+	// earlyLong instead. Most timers run for milliseconds, some for seconds. If a program were woken all the
 	// time, a wake-up time that is too late would have no effect.
 	earlyMean = 5 * time.Millisecond
 	earlyLong = 500 * time.Millisecond
