@@ -164,8 +164,9 @@ func (rc *recovery) credit(now mono.Time, g *gain, reverse time.Duration) {
 	}
 }
 
-// length corrects the base round trip of path p. Without the correction the base would be wrong in two cases:
-// while competitors keep the queue filled, and after the path has become longer.
+// length corrects the base round trip of path p. Without the correction the base would be
+// wrong in two cases: while competitors keep the queue filled, and after the path has become
+// longer.
 func (rc *recovery) length(now mono.Time, p *path) {
 	switch rc.cfg.Control.Queued() {
 	case cc.Nobody:

@@ -215,7 +215,7 @@ func verdict(st *control.Status) string {
 		peers += fmt.Sprintf(" and %d expired", n)
 	}
 	if up == 0 {
-		return fmt.Sprintf("idle: %s, no session, so nothing is known; persistent_keepalive keeps a session", peers)
+		return fmt.Sprintf("idle: %s, no session%s", peers, view.NoSession(st, time.Now()))
 	}
 	return fmt.Sprintf("ok: %s, %s up", peers, count(up, "path"))
 }

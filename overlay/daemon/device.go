@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
@@ -25,6 +26,16 @@ type device struct {
 	net     *netconf.State
 	mergers sync.Pool        // of *merge.Merger
 	spare   func(error) bool // leaves out guests whose routes prevent the start; false: there are none
+	setDown atomic.Bool      // another program has set the interface down
+}
+
+// faults names a state of the interface in which nothing passes, for `show` and its --check.
+func (d *device) faults() []string {
+	if !d.setDown.Load() {
+		return nil
+	}
+	name := d.tun.Name()
+	return []string{fmt.Sprintf("%s was set down: nothing passes until `ip link set %s up`", name, name)}
 }
 
 func (d *device) open() (err error) {

@@ -124,6 +124,7 @@ func (d *device) tellDevice(name string, r netconf.Restored, g *guarding) {
 		d.log.tell(events.DeviceUp, "", "%s was set up again", name)
 	}
 	g.down = r.Down
+	d.setDown.Store(r.Down)
 }
 
 // some joins the first texts of v, and appends the number of the others.

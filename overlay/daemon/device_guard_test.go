@@ -16,15 +16,30 @@ func TestRoutesArePutBack(t *testing.T) {
 	r := up(t, parse(t))
 	ip(t, "link", "set", "srdd0", "down")
 	r.told(events.DeviceDown)
+	until(t, "the fault in the status", func() bool { return slices.ContainsFunc(faults(t), setDown) })
 	ip(t, "link", "set", "srdd0", "up")
 	if e := r.told(events.RoutesRestored); !strings.Contains(e.Text, "fd80::1/64") || !strings.Contains(e.Text, "10.81.0.0/16") {
 		t.Errorf("told %q", e.Text)
 	}
 	r.told(events.DeviceUp)
+	until(t, "a status without the fault", func() bool { return !slices.ContainsFunc(faults(t), setDown) })
 	wantUp(t)
 	r.cancel()
 	r.wait()
 	sameState(t, run, before)
+}
+
+func faults(t *testing.T) []string {
+	t.Helper()
+	c := dial(t, "srdd0")
+	defer c.Close() // the test counts descriptors at its end
+	st, err := c.Show()
+	must(t, err)
+	return st.Faults
+}
+
+func setDown(fault string) bool {
+	return fault == "srdd0 was set down: nothing passes until `ip link set srdd0 up`"
 }
 
 // If settings are removed while the daemon ends, the guard does not restore them.

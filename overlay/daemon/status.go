@@ -44,7 +44,7 @@ func (s *status) show(peers []*peer) control.Status {
 	st.File, st.Unsaved, st.Pending = s.settings.differences()
 	st.Conflicts = s.endpoints.standing.all()
 	st.Missing = missingLocals(s.running.cfg().Paths.Local)
-	st.Faults = s.endpoints.faults.all()
+	st.Faults = append(s.endpoints.faults.all(), s.device.faults()...)
 	for _, l := range loopLocals(s.running.cfg()) {
 		st.Faults = append(st.Faults, "paths.local: "+onLoopback(l))
 	}

@@ -117,8 +117,8 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 	for i := range st.Peers {
 		p := &st.Peers[i]
 		switch {
-		case p.LeftUnixS != 0 && len(p.Endpoints) == 0:
-			// A roaming peer ended its session. This host cannot call it, and need not.
+		case len(p.Endpoints) == 0 && (p.Cipher == "" || p.LeftUnixS != 0):
+			// A roaming peer is away. This host knows at most an old address of it.
 		case p.LeftUnixS != 0:
 			v = append(v, fmt.Sprintf("peer %s: left %s ago", Title(p), Duration(age(p.LeftUnixS, now))))
 		case p.SilentSinceUnixS != 0:
@@ -132,6 +132,28 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 		}
 	}
 	return v
+}
+
+// NoSession tells why an interface without faults has no session, as the end of a sentence.
+func NoSession(st *control.Status, now time.Time) string {
+	left, called := 0, false
+	last := int64(0)
+	for i := range st.Peers {
+		p := &st.Peers[i]
+		if p.LeftUnixS != 0 {
+			left, last = left+1, max(last, p.LeftUnixS)
+		}
+		called = called || len(p.Endpoints) > 0
+	}
+	switch {
+	case left == 1:
+		return fmt.Sprintf("; a peer closed it %s ago", Duration(age(last, now)))
+	case left > 1:
+		return fmt.Sprintf("; %d peers closed it, the last one %s ago", left, Duration(age(last, now)))
+	case called:
+		return ", so nothing is known; persistent_keepalive keeps a session"
+	}
+	return ": no peer has endpoints, so this host waits for their calls"
 }
 
 // age returns the time from the Unix time unixS until now, or 0 if unixS is later than now.

@@ -163,6 +163,21 @@ func TestShowNamesAPeerThatLeft(t *testing.T) {
 	}
 }
 
+// The reason for a missing session names a peer that left, and no remedy that cannot work.
+func TestNoSession(t *testing.T) {
+	for want, change := range map[string]func(*control.Peer){
+		", so nothing is known; persistent_keepalive keeps a session": func(*control.Peer) {},
+		": no peer has endpoints, so this host waits for their calls": func(p *control.Peer) { p.Endpoints = nil },
+		"; a peer closed it 8 seconds ago":                            func(p *control.Peer) { p.Endpoints, p.LeftUnixS = nil, now.Unix()-8 },
+	} {
+		st := wide(4)
+		change(&st.Peers[0])
+		if got := NoSession(st, now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestTroubles(t *testing.T) {
 	for _, tt := range []struct {
 		change func(*control.Status)
@@ -174,7 +189,13 @@ func TestTroubles(t *testing.T) {
 		{func(st *control.Status) {
 			st.Peers[0].Cipher, st.Peers[0].SilentSinceUnixS, st.Peers[0].LeftUnixS = "", now.Unix()-9, now.Unix()-12
 		}, "peer hub: left 12 seconds ago"},
-		{func(st *control.Status) { st.Peers[0].LeftUnixS, st.Peers[0].Endpoints = now.Unix()-12, nil }, ""},
+		{func(st *control.Status) {
+			st.Peers[0].Cipher, st.Peers[0].LeftUnixS, st.Peers[0].Endpoints = "", now.Unix()-12, nil
+		}, ""},
+		{func(st *control.Status) {
+			st.Peers[0].Cipher, st.Peers[0].SilentSinceUnixS, st.Peers[0].Endpoints = "", now.Unix()-156, nil
+		}, ""},
+		{func(st *control.Status) { st.Peers[0].SilentSinceUnixS, st.Peers[0].Endpoints = now.Unix()-9, nil }, "peer hub: no answer for 9 seconds"},
 		{func(st *control.Status) { st.Peers[0].Cipher = "" }, "peer hub: no session, although it has a keepalive"},
 		{func(st *control.Status) {
 			st.Peers[0].Cipher, st.Peers[0].PersistentKeepaliveS, st.Peers[0].Paths = "", 0, nil
