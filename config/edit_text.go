@@ -10,6 +10,9 @@ import (
 // bareNumbers matches a list of numbers without the brackets of TOML.
 var bareNumbers = regexp.MustCompile(`^ *\d+(?: *, *\d+)* *$`)
 
+// numbers begins the kind of each key with a list of numbers.
+const numbers = "list of numbers"
+
 // put returns the text in which the key at the spot has the given value.
 func (p spot) put(text []byte, value string) ([]byte, error) {
 	doc := string(text)
@@ -42,7 +45,7 @@ func (k keySpec) asTOML(value string) (string, error) {
 		return "", fmt.Errorf("%s: a value has one line", k.name)
 	}
 	list := strings.HasPrefix(k.kind, "list")
-	if strings.HasPrefix(k.kind, "list of numbers") && bareNumbers.MatchString(value) {
+	if strings.HasPrefix(k.kind, numbers) && bareNumbers.MatchString(value) {
 		return "[" + value + "]", nil
 	}
 	var vals map[string]any

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"sort"
 	"strings"
 )
@@ -98,18 +99,7 @@ type second struct {
 func locate(doc string) located {
 	root := &mark{}
 	s := scanner{doc: doc, deep: -1, twice: second{keyPart: keyPart{off: -1}}}
-	table := root
-	for s.blank(); s.off < len(doc); s.blank() {
-		ok := false
-		if s.at("[") {
-			table, ok = s.header(root)
-		} else {
-			ok = s.pair(table)
-		}
-		if !ok {
-			break
-		}
-	}
+	s.document(root)
 	return located{root, s.deep, s.twice}
 }
 
@@ -122,6 +112,26 @@ type scanner struct {
 	table string // the name in the last header
 	deep  int
 	twice second
+
+	inside     string // full name of the key whose value is parsed; "": none
+	lastScalar int    // last offset at which a scalar may begin
+	scalar     scalar // the last scalar that was parsed
+}
+
+// document parses all lines, up to the first fault.
+func (s *scanner) document(root *mark) {
+	table := root
+	for s.blank(); s.off < len(s.doc); s.blank() {
+		ok := false
+		if s.at("[") {
+			table, ok = s.header(root)
+		} else {
+			ok = s.pair(table)
+		}
+		if !ok {
+			return
+		}
+	}
 }
 
 func (s *scanner) at(text string) bool { return strings.HasPrefix(s.doc[s.off:], text) }
@@ -205,22 +215,31 @@ func (s *scanner) pair(table *mark) bool {
 		return false
 	}
 	s.skip(" \t")
-	return s.value(table.part(last.name, last.off))
+	outer := s.inside
+	s.inside = joined(cmp.Or(outer, s.table), path)
+	ok = s.value(table.part(last.name, last.off))
+	s.inside = outer
+	return ok
 }
 
 func (s *scanner) value(m *mark) bool {
 	switch {
-	case s.at(`"`), s.at("'"):
-		_, ok := s.text()
-		return ok
 	case s.at("["):
 		return s.nested(m, "]", s.element)
 	case s.at("{"):
 		return s.nested(m, "}", s.pair)
 	}
-	start := s.off
-	s.skipUntil(",]}#\r\n")
-	return s.off > start
+	start, ok := s.off, true
+	if s.at(`"`) || s.at("'") {
+		_, ok = s.text()
+	} else {
+		s.skipUntil(",]}#\r\n")
+		ok = s.off > start
+	}
+	if ok && start <= s.lastScalar {
+		s.scalar = scalar{start, strings.TrimRight(s.doc[start:s.off], " \t"), s.inside, s.depth == 0 && s.at(",")}
+	}
+	return ok
 }
 
 func (s *scanner) element(array *mark) bool {

@@ -89,7 +89,10 @@ func (s section) listenUnix(key, path string) Listen {
 // flag parses a boolean; a missing key means false.
 func (s section) flag(key string) bool {
 	v, ok := s.vals[key].(bool)
-	if !ok && s.has(key) {
+	switch text, isText := s.vals[key].(string); {
+	case isText:
+		s.fail(key, "want true or false, without quotes, not %s", quoted(text))
+	case !ok && s.has(key):
 		s.fail(key, "want true or false, not %s", kind(s.vals[key]))
 	}
 	return v

@@ -113,6 +113,8 @@ func (d *document) failSyntax(text string, err error) {
 	key, msg := withoutStray(parse.LastKey), unquoted(parse.Message)
 	if line := d.textOf(text, d.lines.line(off)); holdsSecret(line) || holdsSecret(key) {
 		msg = "want a string in quotes on one line"
+	} else if v := scalarAt(text, off); d.lines.line(v.off) == d.lines.line(off) && v.advice() != "" {
+		off, key, msg = v.off, v.key, v.advice()
 	}
 	d.fail(off, key, nil, "not valid TOML: "+msg)
 }
