@@ -99,6 +99,8 @@ var faulty = []struct{ name, doc, want string }{
 	{"two on one port", mainPart + "[metrics]\nlisten = '[::1]:9586'\n[dashboard]\nlisten = '[::1]:9586'\n", `s.toml:8: dashboard.listen: [::1]:9586 is taken by metrics.listen`},
 
 	{"interface name too long", "[interface]\nname = 'abcdefghijklmnop'\n", `s.toml:2: interface.name: an interface name has at most 15 bytes, "abcdefghijklmnop" has more`},
+	{"interface name like an option", "[interface]\nname = '-x'\n", `s.toml:2: interface.name: "-x" begins with "-" as an option does, and cannot name the tunnel`},
+	{"invisible interface name", "[interface]\nname = \"\\u202e\"\n", `s.toml:2: interface.name: "\u202e" has an invisible character, and cannot name the tunnel`},
 	{"interface name with slash", "[interface]\nname = 'a/b'\n", `s.toml:2: interface.name: "a/b" has a character that no interface name can have`},
 	{"empty interface name", "[interface]\nname = ''\n", `s.toml:2: interface.name: an interface name must not be empty`},
 

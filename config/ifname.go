@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // maxIfnameBytes is IFNAMSIZ of linux/if.h without the final zero byte.
@@ -33,7 +35,8 @@ func checkIfname(name string) error {
 
 // checkOwnName applies the rules of checkIfname, and further rules for the tunnel's device. It
 // refuses "lo", which every network namespace has, and "interfaces", which is an argument of
-// `srdtun show`. checkIfname already refuses "all", the other argument of that command.
+// `srdtun show`. checkIfname already refuses "all", the other argument of that command. A user must
+// be able to type and to see the name, so checkOwnName refuses options and invisible characters.
 func checkOwnName(name string) error {
 	if name == "lo" {
 		return errors.New(quoted(name) + " is the loopback device, and cannot name the tunnel")
@@ -41,7 +44,16 @@ func checkOwnName(name string) error {
 	if name == "interfaces" {
 		return errors.New(quoted(name) + ` is a word of "srdtun show", and cannot name the tunnel`)
 	}
-	return checkIfname(name)
+	if err := checkIfname(name); err != nil {
+		return err
+	}
+	if strings.HasPrefix(name, "-") {
+		return errors.New(quoted(name) + ` begins with "-" as an option does, and cannot name the tunnel`)
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
+		return errors.New(quoted(name) + " has an invisible character, and cannot name the tunnel")
+	}
+	return nil
 }
 
 // CheckName returns the reason why a tunnel cannot have this name, or nil if it can.

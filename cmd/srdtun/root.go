@@ -94,9 +94,12 @@ func sameLetters(a, b string) bool {
 // flagError describes a faulty flag, and suggests a similar flag.
 func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+	if !errors.As(err, &unknown) {
 		text, _, _ := strings.Cut(err.Error(), ": strconv.") // the rest is the text of an error of Go's library
 		return &usageError{errors.New(text)}
+	}
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+		return usagef("unknown flag: -%s; %s --help lists them", letters, c.CommandPath())
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {

@@ -149,13 +149,16 @@ func own(kind string) string {
 }
 
 // CheckName returns an error if name cannot be an interface name, by the kernel's rule
-// (dev_valid_name in net/core/dev.c).
+// (dev_valid_name in net/core/dev.c). A name like an option is refused, too, because commands would
+// read it as an option.
 func CheckName(name string) error {
 	switch {
 	case name == "" || name == "." || name == "..":
 		return fmt.Errorf("%q is not an interface name", name)
 	case len(name) > MaxName:
 		return fmt.Errorf("interface name %q is longer than %d bytes", name, MaxName)
+	case name[0] == '-':
+		return fmt.Errorf("interface name %q begins with \"-\", as an option does", name)
 	}
 	for _, c := range []byte(name) {
 		if c == '/' || c == ':' || c <= ' ' || c == 0x7f {
