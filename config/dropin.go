@@ -69,9 +69,9 @@ func WithDropIns(c *Config) (with *Config, faults []error, err error) {
 // CheckDropIns reads the drop-in directory of c as the daemon does, and returns the first fault
 // as an error.
 func CheckDropIns(c *Config) (with *Config, err error) {
-	with, guests, err := JudgeDropIns(c)
-	if err == nil && len(guests) > 0 {
-		err = guests[0]
+	with, faults, guests, err := JudgeDropIns(c)
+	if all := append(faults, guests...); err == nil && len(all) > 0 {
+		err = all[0]
 	}
 	if err != nil {
 		return nil, err
@@ -79,27 +79,28 @@ func CheckDropIns(c *Config) (with *Config, err error) {
 	return with, nil
 }
 
-// JudgeDropIns is like CheckDropIns, but returns faults of guest files separately, because the
-// daemon starts without these files.
-func JudgeDropIns(c *Config) (with *Config, guests []error, err error) {
-	with, faults, err := WithDropIns(c)
+// JudgeDropIns is like CheckDropIns, but returns the fault of every file. It returns the faults of
+// guest files separately, because the daemon starts without these files.
+func JudgeDropIns(c *Config) (with *Config, faults, guests []error, err error) {
+	with, all, err := WithDropIns(c)
 	if err != nil {
 		if ofKey(err) {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		return nil, nil, c.fault("peers", "dir", "%v", err)
+		return nil, nil, nil, c.fault("peers", "dir", "%v", err)
 	}
-	for _, f := range RootsFirst(faults) {
-		if !OfGuest(f) {
-			return nil, nil, f
-		}
+	for _, f := range all {
 		var whole *DirFault
-		if errors.As(f, &whole) {
-			f = c.fault("peers", "dir", "%s: %v", whole.Dir, whole.Err)
+		switch {
+		case !OfGuest(f):
+			faults = append(faults, f)
+		case errors.As(f, &whole):
+			guests = append(guests, c.fault("peers", "dir", "%s: %v", whole.Dir, whole.Err))
+		default:
+			guests = append(guests, f)
 		}
-		guests = append(guests, f)
 	}
-	return with, guests, nil
+	return with, faults, guests, nil
 }
 
 // DropInFault returns an error that names the key for an error of With. A fault of the directory

@@ -15,9 +15,9 @@ func checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check NAME|FILE",
 		Short: "Check a configuration",
-		Long: `Check a configuration and the files of its [peers] dir. The first fault is printed with
-file, line and key. A running daemon ignores a wrong file of that directory and keeps all
-other peers. A wrong file of the directory's owner, if that is not root, is a warning.
+		Long: `Check a configuration and the files of its [peers] dir. The first fault of each file is
+printed with file, line and key. A running daemon ignores a wrong file of that directory and
+keeps all other peers. A wrong file of the directory's owner, if that is not root, is a warning.
 
 A line that ends with "(warning)" is about a value that is valid but looks like a mistake on
 this host; the exit code stays 0. If root checks a file of the service srdtun@NAME, there is
@@ -31,11 +31,15 @@ IPv6 that is off, and metrics that everybody can read.`,
 			if err != nil {
 				return err
 			}
-			c, guests, err := config.JudgeDropIns(c)
+			c, faults, guests, err := config.JudgeDropIns(c)
 			if err != nil {
 				return err
 			}
-			warnGuests(guests)
+			tellFiles(faults, "")
+			tellFiles(guests, ": left out (warning)")
+			if len(faults) > 0 {
+				return &toldError{faults[0]}
+			}
 			for _, d := range slices.Concat(daemon.Doubts(c, time.Now()), conflicts(c), daemon.DoubtStart(c, configured(c)), unitOf(c.File).doubts(c)) {
 				fmt.Fprintf(os.Stderr, "srdtun: %v (warning)\n", d)
 			}
@@ -45,18 +49,19 @@ IPv6 that is off, and metrics that everybody can read.`,
 	}
 }
 
-// mostGuestFaults bounds the number of lines about another user's drop-in files, because that user
-// chooses the number of files.
-const mostGuestFaults = 20
+// mostFiles bounds the number of lines about faulty drop-in files. Another user may choose the
+// number of files.
+const mostFiles = 20
 
-// warnGuests prints the faults of another user's drop-in files. The faults are only warnings: the
-// daemon leaves out such files, and their owner must not be able to make root's check fail.
-func warnGuests(faults []error) {
-	for _, f := range faults[:min(len(faults), mostGuestFaults)] {
-		fmt.Fprintf(os.Stderr, "srdtun: %v: left out (warning)\n", f)
+// tellFiles prints the faults of drop-in files. The faults in another user's files are only
+// warnings: the daemon leaves out such files, and their owner must not be able to make root's check
+// fail.
+func tellFiles(faults []error, then string) {
+	for _, f := range faults[:min(len(faults), mostFiles)] {
+		fmt.Fprintf(os.Stderr, "srdtun: %v%s\n", f, then)
 	}
-	if n := len(faults) - mostGuestFaults; n > 0 {
-		fmt.Fprintf(os.Stderr, "srdtun: %d more files of [peers] dir are left out (warning)\n", n)
+	if n := len(faults) - mostFiles; n > 0 {
+		fmt.Fprintf(os.Stderr, "srdtun: %d more files of [peers] dir have faults%s\n", n, then)
 	}
 }
 
