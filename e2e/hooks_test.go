@@ -98,3 +98,31 @@ func TestRefusedCommandIsExplained(t *testing.T) {
 		t.Errorf("%v: %s", err, said)
 	}
 }
+
+// If commands at the end fail, "srdtun down" names each of them with its exit status, and ends with
+// exit code 1. Even a command that takes some seconds is waited for. The interface is gone, and
+// with the daemon's exit code 78 systemd does not start it again.
+func TestFailingEndCommandsAreTold(t *testing.T) {
+	side(t)
+	f := network(t, fabric.Spec{})
+	n := node(t, f.A(1), "p", tunnel.Config{Extra: "pre_down = [[\"sh\", \"-c\", \"sleep 6; echo oh; exit 3\"]]\npost_down = [[\"false\"]]\n"})
+	must(t, n.Start())
+	text := n.Config.TOML()
+	line := func(key string) int { return 1 + strings.Count(strings.SplitN(string(text), key+" = ", 2)[0], "\n") }
+	err := n.Down()
+	for _, want := range []string{
+		"exit status 1: srdtun: " + n.Name + " is gone, but ",
+		fmt.Sprintf("%s:%d: interface.pre_down: sh: exit status 3: oh", n.File, line("pre_down")),
+		fmt.Sprintf("%s:%d: interface.post_down: false: exit status 1", n.File, line("post_down")),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if out, err := f.A(1).Run("ip", "link", "show", n.Name); err == nil {
+		t.Errorf("left: %s", out)
+	}
+	if err := n.Stop(); err == nil || !strings.Contains(err.Error(), "exit status 78") {
+		t.Errorf("the daemon: %v", err)
+	}
+}

@@ -159,8 +159,8 @@ func (s still) Change(c control.Change) (control.Changed, error) {
 	diff := []control.Difference{{Text: "~ paths.policy", Key: "paths.policy", Live: true}, {Text: "! interface.mtu", Key: "interface.mtu"}}
 	return control.Changed{Differences: diff}, os.WriteFile("set", []byte(text), 0o600)
 }
-func (s still) Down()       { s.down() }
-func (s still) Restarting() {}
+func (s still) Down(func([]string)) { s.down() }
+func (s still) Restarting()         {}
 
 func standin() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)

@@ -58,7 +58,7 @@ func TestWhoMayChange(t *testing.T) {
 		}
 	}
 	for name, ask := range map[string]func(*Client) error{
-		"down":       func(c *Client) error { return c.Down(t.Context()) },
+		"down":       func(c *Client) error { _, err := c.Down(t.Context()); return err },
 		"restarting": (*Client).Restarting,
 	} {
 		as(nobody, nobody, []uint32{group}, func() {

@@ -2,7 +2,6 @@ package control
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,9 +43,6 @@ const changeTimeout = 30 * time.Second
 // readAtOnce is the size of a client's read buffer. With a buffer of 64 KiB even a long reply
 // needs few reads.
 const readAtOnce = 64 << 10
-
-// exitPoll is the interval at which a client that waits for the daemon's end checks its context.
-const exitPoll = 50 * time.Millisecond
 
 // Client is a connection to one daemon, for a few requests in quick succession. The daemon
 // closes the connection after some seconds. A Client is not safe for concurrent use.
@@ -156,48 +152,6 @@ func (c *Client) Config() (string, error) {
 	}
 	r, err := c.call(opConfig)
 	return r.Config, err
-}
-
-// Down stops the daemon and waits until its process has exited, or ctx ends.
-func (c *Client) Down(ctx context.Context) error {
-	if err := c.obeys(); err != nil {
-		return err
-	}
-	cred, err := peerCredentials(c.conn)
-	if err != nil {
-		return err
-	}
-	// The pidfd is opened while the process is surely alive, because a later process may get the
-	// same number.
-	pidfd, err := unix.PidfdOpen(cred.pid, 0)
-	if err != nil {
-		pidfd = -1
-	} else {
-		defer unix.Close(pidfd)
-	}
-	if _, err := c.call(opDown); err != nil {
-		return err
-	}
-	if pidfd < 0 {
-		return nil // the daemon is in another pid namespace, so its end cannot be seen
-	}
-	return waitExit(ctx, pidfd)
-}
-
-// waitExit waits for a process to exit, which makes its pidfd readable (pidfd_open(2)).
-func waitExit(ctx context.Context, pidfd int) error {
-	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
-	for {
-		n, err := unix.Poll(fds, int(exitPoll/time.Millisecond))
-		switch {
-		case err != nil && !errors.Is(err, unix.EINTR):
-			return os.NewSyscallError("poll", err)
-		case n > 0:
-			return nil
-		case ctx.Err() != nil:
-			return fmt.Errorf("waiting for the daemon to end: %w", ctx.Err())
-		}
-	}
 }
 
 func (c *Client) call(op string) (reply, error) { return c.do(request{Op: op}) }

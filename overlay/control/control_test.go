@@ -51,7 +51,10 @@ func (r *recorder) noted() []string {
 func (r *recorder) Show(Part) (Status, iter.Seq[Peer]) {
 	return r.status, slices.Values(r.status.Peers)
 }
-func (r *recorder) Down() { r.once.Do(func() { close(r.down) }) }
+func (r *recorder) Down(ended func([]string)) {
+	r.once.Do(func() { close(r.down) })
+	ended([]string{"pre_down: \x1b[31mno", "post_down: no"})
+}
 
 func (r *recorder) Config() string { return "secret = 1\n" }
 
@@ -323,10 +326,28 @@ func TestDownReachesTheHandler(t *testing.T) {
 	// context is cancelled first.
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := dial(t, "srd0").Down(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := dial(t, "srd0").Down(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Down = %v, want the context's end", err)
 	}
 	<-h.down
+}
+
+// The second reply to a request to stop lists the faults of the tear-down, and a daemon that sends
+// no second reply has none to list.
+func TestDownTellsTheFaults(t *testing.T) {
+	runDir(t)
+	start(t, "srd0", newRecorder())
+	c := dial(t, "srd0")
+	for _, want := range [][]string{{"pre_down: \ufffd[31mno", "post_down: no"}, nil} {
+		if want != nil {
+			if _, err := c.call(opDown); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := c.faults(t.Context()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("faults = %q, %v, want %q", got, err, want)
+		}
+	}
 }
 
 func TestNoAnswerIsSaidSo(t *testing.T) {

@@ -28,8 +28,9 @@ type Handler interface {
 	Config() string
 	// Restarting announces that another daemon will start as soon as this process has exited.
 	Restarting()
-	// Down begins to stop the daemon, and returns without waiting.
-	Down()
+	// Down begins to stop the daemon, and returns without waiting. When the interface is gone, the
+	// handler calls the function ended() with the faults of the tear-down.
+	Down(ended func(faults []string))
 	Seer
 }
 
@@ -236,7 +237,7 @@ func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *rec
 	default: // opDown
 		// The reply is sent before Down ends this process.
 		writeReply(c, reply{Done: true})
-		h.Down()
+		h.Down(c.lastReply())
 		return false
 	}
 }

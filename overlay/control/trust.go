@@ -18,6 +18,9 @@ var ErrUntrusted = errors.New("is not trusted")
 
 const askWait = 5 * time.Second
 
+// Device returns the name of the daemon's device.
+func (c *Client) Device() string { return c.at.Device }
+
 // Service returns the instance of srdtun@ that owns the socket's directory, or "" for
 // root's directory.
 func (c *Client) Service() string { return c.at.Service }

@@ -64,8 +64,9 @@ func reached(all []*peer) (v []*peer) {
 func (s *server) Events(after uint64) control.Happened { return s.log.after(after) }
 
 // Down implements control.Handler.
-func (s *server) Down() {
+func (s *server) Down(ended func(faults []string)) {
 	s.restart.final.Store(true)
+	s.downs.add(ended)
 	s.stop()
 }
 

@@ -21,6 +21,7 @@ type programs struct {
 	device   *device
 	runner   *hooks.Runner // nil: no second process
 	resolver string        // the program that set the host's resolvers; "": not set
+	wanted   bool          // the end was requested
 }
 
 // begin sets the resolvers and runs the commands of post_up. At this time the tunnel carries
@@ -69,7 +70,12 @@ func (p *programs) run(ctx context.Context, key string, commands [][]string) err
 		} else {
 			err = p.command(ctx, "", words...)
 		}
-		if err != nil {
+		switch {
+		case err != nil && p.wanted:
+			// The exit code of a wrong configuration: the interface is gone as requested, so the
+			// service manager must not start it again.
+			return p.running.cfg().Doubt("interface", key, "%v", err)
+		case err != nil:
 			return p.running.cfg().Fault("interface", key, "%v", err)
 		}
 	}

@@ -86,7 +86,7 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	_ = ctl.Down(ctx) // the daemon may end before it replies
+	_, _ = ctl.Down(ctx) // the daemon may end before it replies
 	ctl.Close()
 	r.wait()
 	if got, err := handover.ReadPeers("srdd0"); len(got) > 0 || err != nil {

@@ -61,6 +61,7 @@ type server struct {
 	programs  *programs      // commands of the configuration
 	status    *status        // visible state, for the control socket
 	monitor   *monitor       // the status over HTTP
+	downs     downs          // clients that wait for the end
 }
 
 // Options are the arguments of Run.
@@ -130,6 +131,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, ctl.Close()) }()
+	defer func() { s.downs.tell(err) }()
 	ctl.OnGone(func(uid uint32) { s.monitor.gaveWay("control socket")(web.UserOwner(uid)) })
 	if err := ctl.Closed(); err != nil {
 		s.log.tell(events.HostSetting, "group", "only root can use the control socket: %v", err)
@@ -191,6 +193,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 		s.restart.handedOver = s.restart.await(ctx, asked, o.Store)
 	}
 	if !s.restart.handedOver {
+		s.programs.wanted = failed == nil && (asked.Err() != nil || s.restart.final.Load())
 		failed = errors.Join(failed, s.programs.finish(context.WithoutCancel(ctx)))
 	}
 	s.log.tell(events.Stopping, "", "%s is taken down", name)

@@ -228,7 +228,7 @@ func TestDownByRequest(t *testing.T) {
 		}
 		defer c.Close()
 		// Down would wait for the end of this process, in which the daemon runs.
-		_ = c.Down(ctx)
+		_, _ = c.Down(ctx)
 	}()
 	r.wait()
 	cancel()
