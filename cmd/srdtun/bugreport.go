@@ -79,6 +79,9 @@ func writeReport(arg string) []byte {
 	if wrong != nil {
 		fmt.Fprintln(&r.out, wrong)
 	}
+	if hint := sudoHint(wrong); hint != "" {
+		fmt.Fprintf(os.Stderr, "srdtun: the report lacks the configuration: %v%s\n", wrong, hint)
+	}
 	r.section("doctor")
 	writeFindings(&r.out, doctor.Judge(doctor.Look(), plan))
 	// If the file is faulty, it does not give the name of the device.

@@ -58,7 +58,7 @@ const mostFiles = 20
 // fail.
 func tellFiles(faults []error, then string) {
 	for _, f := range faults[:min(len(faults), mostFiles)] {
-		fmt.Fprintf(os.Stderr, "srdtun: %v%s\n", f, then)
+		fmt.Fprintf(os.Stderr, "srdtun: %v%s%s\n", f, sudoHint(f), then)
 	}
 	if n := len(faults) - mostFiles; n > 0 {
 		fmt.Fprintf(os.Stderr, "srdtun: %d more files of [peers] dir have faults%s\n", n, then)

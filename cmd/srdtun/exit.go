@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/srdtun/srdtun/config"
@@ -69,4 +70,15 @@ func exitCode(err error) int {
 // oneLine joins the lines of an error, because errors.Join puts each error on its own line.
 func oneLine(err error) string {
 	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
+
+// sudoHint returns the advice for a file that this user may not use, or "". A service gets its
+// files from the service manager, so sudo would not help it.
+func sudoHint(err error) string {
+	var conf *config.Error
+	_, file := err.(*fs.PathError)
+	if !errors.Is(err, fs.ErrPermission) || !file && !errors.As(err, &conf) || os.Geteuid() == 0 || os.Getenv(credentialsEnv) != "" {
+		return ""
+	}
+	return "; use sudo"
 }

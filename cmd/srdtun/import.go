@@ -62,6 +62,7 @@ func importWG(file, output string, noHooks bool) error {
 	if err != nil {
 		return err
 	}
+	got.Notes = append(got.Notes, exposed(file, data)...)
 	if output == "-" {
 		warnWorldReadable(os.Stdout)
 		_, err := os.Stdout.Write(got.Text)
@@ -79,6 +80,22 @@ func importWG(file, output string, noHooks bool) error {
 	tell(got.Notes)
 	fmt.Printf("wrote %s\nnext: srdtun check %s\n", output, arg)
 	return nil
+}
+
+// exposed returns a warning if other users can read a file with secret keys. The new configuration
+// has the same keys, and its mode 0600 would hide the problem.
+func exposed(file string, data []byte) []string {
+	info, err := os.Stat(file)
+	dir, err2 := os.Stat(filepath.Dir(file))
+	if err != nil || err2 != nil || !info.Mode().IsRegular() || len(config.SecretKeys(string(data))) == 0 {
+		return nil
+	}
+	// Without the right to enter the directory, the right to read the file is worth nothing.
+	entered := dir.Mode().Perm() & 0o011
+	if info.Mode().Perm()&(entered<<2) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: others can read its secret keys (mode %04o); run: chmod 600 %[1]s; if others may have read them, generate new keys (warning)", file, info.Mode().Perm())}
 }
 
 // stem is a file's name without its directory and its extension.

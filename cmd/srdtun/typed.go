@@ -21,11 +21,11 @@ const leastTyped = 8
 // mostTyped bounds the length of hidden parts in characters, and so the time for a long word.
 const mostTyped = 256
 
-// withoutTyped returns an error as one line, without the keys on the command line, because one of
+// withoutTyped returns an error as one line with its advice, without the keys on the command line, because one of
 // them may be a misplaced secret. It does not change an error from the daemon, because the daemon
 // itself hides secret keys.
 func withoutTyped(err error, args []string) string {
-	text := oneLine(err)
+	text := oneLine(err) + sudoHint(err)
 	var daemon *control.Refusal
 	var known vetted
 	if errors.As(err, &daemon) || errors.As(err, &known) {
