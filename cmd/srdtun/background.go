@@ -48,7 +48,7 @@ func startBackground(ctx context.Context, arg string, f upFlags) error {
 	}
 	log, err := openLog(path)
 	if err != nil {
-		return err
+		return rundir.Explain(err)
 	}
 	defer log.Close()
 	r, w, err := os.Pipe()
@@ -68,6 +68,9 @@ func startBackground(ctx context.Context, arg string, f upFlags) error {
 	}
 	if err := awaitReady(ctx, cmd, r, path); err != nil {
 		return err
+	}
+	if err := canGrow(log); err != nil {
+		warn([]string{fmt.Sprintf("the log %s cannot grow: %v; srdtun events %s shows the events", path, rundir.Explain(err), arg)})
 	}
 	warnStarted(c.Interface.Name)
 	return nil

@@ -17,6 +17,22 @@ func openLog(path string) (*os.File, error) {
 	return rundir.Create(path, os.O_APPEND, 0o640)
 }
 
+// growth is the space in bytes that a log needs to be of use.
+const growth = 4 << 10
+
+// canGrow returns an error if the file system has no space for more of a log. It reserves the
+// space. If the file system cannot reserve space, canGrow returns nil.
+func canGrow(log *os.File) error {
+	st, err := log.Stat()
+	if err == nil {
+		err = unix.Fallocate(int(log.Fd()), unix.FALLOC_FL_KEEP_SIZE, st.Size(), growth)
+	}
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return err
+	}
+	return nil
+}
+
 // rotatingLog is a log file with a maximum size. When the log file is full, it is renamed, and
 // replaces the file that was renamed before. Standard output and error also point at the current
 // log file, because the Go runtime writes crashes there.

@@ -80,7 +80,7 @@ func Listen(name string, masters ...uint32) (*Server, error) {
 		s.closed, err = err, nil
 	}
 	if err != nil {
-		return nil, errors.Join(err, l.release())
+		return nil, errors.Join(rundir.Explain(err), l.release())
 	}
 	return s, nil
 }

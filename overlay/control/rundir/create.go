@@ -121,14 +121,14 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	}
 	f, err := Create(temp, unix.O_EXCL, mode)
 	if err != nil {
-		return err
+		return Explain(err)
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(temp, path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(temp))
+		return errors.Join(Explain(err), os.Remove(temp))
 	}
 	return nil
 }

@@ -111,10 +111,12 @@ func usable() error {
 // one for the final NUL, unix(7).
 const maxSocketPath = 107
 
-// Explain adds advice to an error from creating the run directory, or the first file in it.
+// Explain adds advice to an error from writing to the run directory.
 func Explain(err error) error {
 	switch {
-	case errors.Is(err, unix.EROFS), errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return fmt.Errorf("%w (free space there, or name another run directory in %s)", err, Env)
+	case errors.Is(err, unix.EROFS):
 		return fmt.Errorf("%w (the run directory must be writable: mount a tmpfs there, or name another in %s)", err, Env)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return fmt.Errorf("%w (the run directory must belong to the user who starts the daemon: be root, or name another in %s)", err, Env)
