@@ -46,6 +46,8 @@ func TestMain(m *testing.M) {
 		"heir": heir,
 		// nobody COMMAND... runs a command as an unprivileged user.
 		"nobody": nobody,
+		// norename COMMAND... runs a command that cannot rename files.
+		"norename": norename,
 		// stubborn GRACE ignores requests to end.
 		"stubborn": stubborn,
 	})
@@ -150,13 +152,16 @@ func (s still) Config() string { return "[interface]\nname = \"" + s.status.Inte
 // Change records the request. It accepts one key only.
 func (s still) Change(c control.Change) (control.Changed, error) {
 	text := c.How + "\n" + c.Config
+	var diff []control.Difference
+	if c.How != control.HowSaved {
+		diff = []control.Difference{{Text: "~ paths.policy", Key: "paths.policy", Live: true}, {Text: "! interface.mtu", Key: "interface.mtu"}}
+	}
 	for _, v := range c.Settings {
 		if v.Key != "paths.policy" && v.Key != "interface.mtu" || v.Key == "interface.mtu" && !c.Save {
 			return control.Changed{}, fmt.Errorf("%s cannot be changed while running", v.Key)
 		}
 		text += v.Value + "\n"
 	}
-	diff := []control.Difference{{Text: "~ paths.policy", Key: "paths.policy", Live: true}, {Text: "! interface.mtu", Key: "interface.mtu"}}
 	return control.Changed{Differences: diff}, os.WriteFile("set", []byte(text), 0o600)
 }
 func (s still) Down(func([]string)) { s.down() }

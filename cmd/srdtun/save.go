@@ -11,7 +11,9 @@ import (
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/internal/bounded"
+	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"golang.org/x/sys/unix"
 )
 
 // setAndSave changes the running interface and its configuration file. setAndSave writes the new
@@ -28,43 +30,49 @@ func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 	if err != nil {
 		return err
 	}
-	texts, err := editFiles(c, wanted)
+	edits, err := editFiles(c, wanted)
 	if err != nil {
 		return err
 	}
-	var ready []*replacement
-	defer func() {
-		for _, r := range ready {
-			r.drop()
+	for _, e := range edits {
+		if err := e.prepare(); err != nil {
+			return fmt.Errorf("not changed: %w", err)
 		}
-	}()
-	for f, text := range texts {
-		r, err := prepare(f, text)
-		if err != nil {
-			return err
-		}
-		ready = append(ready, r)
+		defer e.drop()
 	}
 	done, err := changed(at, request(wanted, true))
 	if err != nil {
 		return err
 	}
-	for _, r := range ready {
-		if err := r.commit(); err != nil {
-			return fmt.Errorf("the change is in force, but was not saved: %w", err)
+	var failed []error
+	for _, e := range edits {
+		if err := e.commit(); err != nil {
+			failed = append(failed, e.unsaved(err, done.Differences))
+		} else if err := e.tell(at); err != nil {
+			failed = append(failed, fmt.Errorf("%s: saved, but the daemon has not noted it: %w", e.file, err))
 		}
+	}
+	if len(failed) > 0 {
+		return errors.Join(failed...)
 	}
 	printChanges(at, done)
 	return nil
 }
 
+// fileEdit is a new text for a file, with the settings that it contains.
+type fileEdit struct {
+	file     string
+	text     []byte
+	settings []config.Setting
+	replacement
+}
+
 // editFiles returns the new texts of the configuration file and of the drop-in files.
-func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, error) {
+func editFiles(c *config.Config, wanted []config.Setting) (edits []*fileEdit, err error) {
 	all, _, err := config.WithDropIns(c)
 	if err != nil {
 		return nil, err
 	}
-	texts := map[string][]byte{}
 	for _, s := range config.Named(all, wanted) {
 		file := c.File
 		if i := slices.IndexFunc(all.Peers, func(p config.Peer) bool {
@@ -75,22 +83,57 @@ func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, er
 				return nil, fmt.Errorf("%s: not saved: %w", file, err)
 			}
 		}
-		text, ok := texts[file]
-		if !ok {
-			if text, err = bounded.Regular(file, config.MaxFileBytes); err != nil {
+		i := slices.IndexFunc(edits, func(e *fileEdit) bool { return e.file == file })
+		if i < 0 {
+			text, err := bounded.Regular(file, config.MaxFileBytes)
+			if err != nil {
+				return nil, err
+			}
+			i, edits = len(edits), append(edits, &fileEdit{file: file, text: text})
+		}
+		e := edits[i]
+		if e.text, err = config.Edit(e.text, []config.Setting{s}); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		e.settings = append(e.settings, s)
+	}
+	for _, e := range edits {
+		if e.file == c.File {
+			if _, err := config.Parse(c.File, e.text); err != nil {
 				return nil, err
 			}
 		}
-		if texts[file], err = config.Edit(text, []config.Setting{s}); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return edits, nil
+}
+
+// tell tells the daemon that the file contains the settings.
+func (e *fileEdit) tell(at rundir.Place) error {
+	what := request(e.settings, true)
+	what.How = control.HowSaved
+	_, err := changed(at, what)
+	return err
+}
+
+// unsaved returns the error for a file that was not replaced after the daemon's change. It names the
+// keys that are in force all the same, and those that are not.
+func (e *fileEdit) unsaved(err error, diff []control.Difference) error {
+	var applied, waiting []string
+	for _, s := range e.settings {
+		if slices.ContainsFunc(diff, func(d control.Difference) bool { return d.Key == s.Key && !d.Live }) {
+			waiting = append(waiting, s.Key)
+		} else {
+			applied = append(applied, s.Key)
 		}
 	}
-	if text, ok := texts[c.File]; ok {
-		if _, err := config.Parse(c.File, text); err != nil {
-			return nil, err
-		}
+	text := fmt.Sprintf("%s: not saved, and unchanged (%v)", e.file, err)
+	if len(applied) > 0 {
+		text += "; in force all the same: " + strings.Join(applied, ", ")
 	}
-	return texts, nil
+	if len(waiting) > 0 {
+		text += "; not in force, for the next start reads the file: " + strings.Join(waiting, ", ")
+	}
+	return errors.New(text)
 }
 
 // ownDirectory returns an error if files in a directory must not be replaced. Another user with
@@ -112,24 +155,27 @@ func ownDirectory(dir string) error {
 const othersWrite = 0o022
 
 // replacement is a temporary file that replaces a file with the same owner and mode.
-type replacement struct{ temp, file string }
+type replacement struct{ temp, target string }
 
-// prepare writes the replacement of a file. If the file is a symbolic link, the replacement is
+// prepare writes the replacement of the file. If the file is a symbolic link, the replacement is
 // for the link's target.
-func prepare(file string, text []byte) (_ *replacement, err error) {
-	if file, err = filepath.EvalSymlinks(file); err != nil {
-		return nil, err
+func (e *fileEdit) prepare() (err error) {
+	if e.target, err = filepath.EvalSymlinks(e.file); err != nil {
+		return err
 	}
-	info, err := os.Stat(file)
+	if why := fixed(e.target); why != "" {
+		return fmt.Errorf("%s cannot be replaced, because %s; without --save, only the running interface changes", e.file, why)
+	}
+	info, err := os.Stat(e.target)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// CreateTemp makes a file of mode 0600, and its name does not match drop-in files.
-	f, err := os.CreateTemp(filepath.Dir(file), ".srdtun-*")
+	f, err := os.CreateTemp(filepath.Dir(e.target), ".srdtun-*")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := &replacement{f.Name(), file}
+	e.temp = f.Name()
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		err = f.Chown(int(st.Uid), int(st.Gid))
 	}
@@ -137,19 +183,49 @@ func prepare(file string, text []byte) (_ *replacement, err error) {
 		err = f.Chmod(info.Mode().Perm())
 	}
 	if err == nil {
-		_, err = f.Write(text)
+		_, err = f.Write(e.text)
 	}
 	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		r.drop()
-		return nil, err
+		e.drop()
 	}
-	return r, nil
+	return err
 }
 
-func (r *replacement) commit() error { return os.Rename(r.temp, r.file) }
+// fixed returns the reason why the kernel would not let another file replace this one, or "".
+func fixed(file string) string {
+	const mount, immutable, appendOnly = unix.STATX_ATTR_MOUNT_ROOT, unix.STATX_ATTR_IMMUTABLE, unix.STATX_ATTR_APPEND
+	has := func(path string) uint64 {
+		var st unix.Statx_t
+		if unix.Statx(unix.AT_FDCWD, path, 0, 0, &st) != nil {
+			return 0
+		}
+		return st.Attributes
+	}
+	of, dir := has(file), filepath.Dir(file)
+	switch {
+	case of&mount != 0:
+		return "it is a mount point, as in a container with a volume of one file: mount its directory"
+	case of&immutable != 0:
+		return "it is immutable: chattr -i " + file
+	case of&appendOnly != 0:
+		return "it is append-only: chattr -a " + file
+	case has(dir)&appendOnly != 0:
+		return "its directory is append-only: chattr -a " + dir
+	}
+	return ""
+}
+
+func (r *replacement) commit() error {
+	err := os.Rename(r.temp, r.target)
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		err = link.Err
+	}
+	return err
+}
 
 // drop removes a replacement that was not committed.
 func (r *replacement) drop() {

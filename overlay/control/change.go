@@ -15,6 +15,7 @@ const (
 	HowSync   = "sync"   // Config replaces the running configuration; the file stays
 	HowAdd    = "add"    // the peers in Config are added
 	HowSet    = "set"    // the keys in Settings get new values
+	HowSaved  = "saved"  // the client has written the keys in Settings to the file; nothing else changes
 )
 
 // Change is a request to change the running configuration.
@@ -22,7 +23,8 @@ type Change struct {
 	How      string    `json:"how"`
 	Config   string    `json:"config,omitempty"` // in TOML; it names no other file
 	Settings []Setting `json:"settings,omitempty"`
-	// Save means that the client also writes the settings to the configuration file.
+	// Save means that the client also writes the settings to the configuration file, and then
+	// requests HowSaved. So the daemon accepts keys that need a restart.
 	Save bool `json:"save,omitempty"`
 }
 

@@ -71,7 +71,10 @@ func (s *settings) change(c control.Change) (control.Changed, error) {
 		s.endpoints.rounds.wait()
 	}
 	host, _ := s.hostWarnings(told)
-	return control.Changed{Differences: s.report(done.diff), Warnings: append(host, s.warnings(c, before, done)...)}, nil
+	s.report(slices.DeleteFunc(slices.Clone(done.diff), func(v config.Change) bool {
+		return !v.Live && c.How == control.HowSet // reported when the client has saved it
+	}))
+	return control.Changed{Differences: differences(done.diff), Warnings: append(host, s.warnings(c, before, done)...)}, nil
 }
 
 func (s *settings) dispatch(c control.Change) (outcome, error) {
@@ -91,10 +94,13 @@ func (s *settings) dispatch(c control.Change) (outcome, error) {
 			return outcome{}, badConfig{err}
 		}
 		return s.add(peers)
-	case control.HowSet:
+	case control.HowSet, control.HowSaved:
 		settings := make([]config.Setting, len(c.Settings))
 		for i, v := range c.Settings {
 			settings[i] = config.Setting(v)
+		}
+		if c.How == control.HowSaved {
+			return s.saved(settings)
 		}
 		return s.set(settings, c.Save)
 	}
@@ -114,7 +120,8 @@ func (s *settings) wanted(c control.Change) (*config.Config, error) {
 	return s.load()
 }
 
-func (s *settings) report(diff []config.Change) []control.Difference {
+// report logs changes.
+func (s *settings) report(diff []config.Change) {
 	var own []string
 	var guests []config.Change
 	for _, c := range diff {
@@ -131,7 +138,6 @@ func (s *settings) report(diff []config.Change) []control.Difference {
 		s.log.tell(events.ConfigChanged, "more", "changed: %d more", n)
 	}
 	s.reportGuests(guests)
-	return differences(diff)
 }
 
 // reportMost bounds the number of log lines for one change. Thousands of peers may be added at
@@ -204,8 +210,8 @@ func (s *settings) replace(c *config.Config, isFile bool) (outcome, error) {
 	return outcome{diff, config.Without(want, out), faults}, nil
 }
 
-// set changes single keys of the running configuration. If `save` is set, the client also writes
-// the keys to the file, so keys that need a restart may change too.
+// set changes single keys of the running configuration. If `save` is set, the client will write the
+// keys to the file, so keys that need a restart may change too.
 func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,9 +223,8 @@ func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 	if err != nil {
 		return outcome{}, badConfig{err}
 	}
-	file := s.file
 	if save {
-		if file, err = sparing(s.file, with); err != nil {
+		if _, err = sparing(s.file, with); err != nil {
 			return outcome{}, badConfig{err}
 		}
 	}
@@ -232,11 +237,25 @@ func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	s.file = file
 	s.compare()
 	left := reasons(out)
 	s.tellLeftOut(left)
 	return outcome{diff, config.Without(want, out), left}, nil
+}
+
+// saved records that the client has written the settings of an earlier change to the file. It
+// returns the changes that need a restart.
+func (s *settings) saved(settings []config.Setting) (outcome, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	file, err := sparing(s.file, func(c *config.Config) (*config.Config, error) { return config.With(c, settings) })
+	if err != nil {
+		return outcome{}, badConfig{err}
+	}
+	diff := slices.DeleteFunc(config.Diff(s.file, file), func(c config.Change) bool { return c.Live })
+	s.file = file
+	s.compare()
+	return outcome{diff: diff, want: s.running.cfg()}, nil
 }
 
 // add adds peers to the running configuration, and replaces peers with the same public keys.

@@ -183,8 +183,16 @@ func TestSetIsToldApart(t *testing.T) {
 	if !slices.Equal(st.Unsaved, want) || st.Peers[0].PersistentKeepaliveS != 25 || !st.Peers[0].HasPresharedKey {
 		t.Errorf("unsaved %q of %+v", st.Unsaved, st.Peers[0])
 	}
-	set.Settings, set.Save = set.Settings[:2], true
+	set.Settings, set.Save = append(set.Settings[:2:2], control.Setting{Key: "interface.mtu", Value: "1400"}), true
 	accepted(t, set)
+	if st = shown(t); !slices.Equal(st.Unsaved, want) || len(st.Pending) > 0 {
+		t.Errorf("unsaved %q, pending %q before a part was saved", st.Unsaved, st.Pending)
+	}
+	set.How = control.HowSaved
+	accepted(t, set)
+	if st = shown(t); !slices.Equal(st.Pending, []string{"interface.mtu"}) {
+		t.Errorf("pending %q after a part was saved", st.Pending)
+	}
 	if st = shown(t); !slices.Equal(st.Unsaved, want[:1]) {
 		t.Errorf("unsaved %q after a part was saved", st.Unsaved)
 	}
