@@ -30,6 +30,29 @@ func interfaces() (all []*control.Status) {
 // interface of c.
 func conflicts(c *config.Config) []error { return daemon.DoubtRoutes(c, interfaces()) }
 
+// doubtDevice returns a warning if a start of c would fail because another file names the same
+// device.
+func doubtDevice(c *config.Config, others []*config.Config) []error {
+	if at, runs, _ := placeOfDevice(c.Interface.Name); runs {
+		if other := otherFile(at, c.File); other != "" {
+			return []error{c.Doubt("interface", "name", "the start would fail now: %s runs already, from %s", c.Interface.Name, other)}
+		}
+	}
+	var same []string
+	for _, o := range others {
+		if o.Interface.Name == c.Interface.Name {
+			same = append(same, o.File)
+		}
+	}
+	if len(same) == 0 {
+		return nil
+	}
+	return []error{c.Doubt("interface", "name", "other files name this device too: %s; only one of the interfaces can be up", strings.Join(same[:min(len(same), fewNamed)], ", "))}
+}
+
+// fewNamed bounds the files that a warning names.
+const fewNamed = 4
+
 // runningConflicts returns the conflicts of all running interfaces.
 func runningConflicts() (lines []string) {
 	all := interfaces()

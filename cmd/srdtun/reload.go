@@ -65,13 +65,13 @@ func reload(arg string) error {
 
 // placeFor returns the control socket of the daemon for a file. This is the daemon that was started
 // from the file. If there is none, it is the daemon of the device that the file or the argument
-// names. The argument c is the file's configuration, or nil if the file is faulty.
+// names, unless that was started from another file. The argument c is the file's configuration, or nil if the file is faulty.
 func placeFor(c *config.Config, file, arg string) (at rundir.Place, runs bool, err error) {
 	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {
 		return at, runs, err
 	}
 	if c != nil {
-		if at, runs, err = placeOfDevice(c.Interface.Name); runs || err != nil {
+		if at, runs, err = placeWithDeviceOf(c); runs || err != nil {
 			return at, runs, err
 		}
 	}

@@ -30,6 +30,9 @@ func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 	if err != nil {
 		return err
 	}
+	if _, _, err := placeFor(c, file, arg); err != nil {
+		return err // the argument names the device, and the file is another one than the daemon's
+	}
 	edits, err := editFiles(c, wanted)
 	if err != nil {
 		return err

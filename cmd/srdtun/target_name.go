@@ -90,7 +90,7 @@ func placeNamed(name string) (at rundir.Place, runs bool, err error) {
 		return at, runs, err
 	}
 	if unknown == nil && c.Interface.Name != name {
-		if at, runs, err = placeOfDevice(c.Interface.Name); runs || err != nil {
+		if at, runs, err = placeWithDeviceOf(c); runs || err != nil {
 			return at, runs, err
 		}
 	}
@@ -114,7 +114,43 @@ func placeOfFile(file string) (at rundir.Place, runs bool, err error) {
 	if err != nil {
 		return at, false, err
 	}
-	return placeOfDevice(c.Interface.Name)
+	return placeWithDeviceOf(c)
+}
+
+// placeWithDeviceOf is like placeOfDevice, for the device that a file names. Several files may name
+// one device. If the daemon was started from another file, a command for this file must not reach
+// it.
+func placeWithDeviceOf(c *config.Config) (at rundir.Place, runs bool, err error) {
+	at, runs, err = placeOfDevice(c.Interface.Name)
+	if runs {
+		if other := otherFile(at, c.File); other != "" {
+			return at, false, fmt.Errorf("%s is %w: its device %s runs from %s; give that file, or the name of the device", c.File, control.ErrNotRunning, at.Device, other)
+		}
+	}
+	return at, runs, err
+}
+
+// otherFile returns the file from which a daemon was started, if it is another file than the given
+// one. It returns "" if it cannot tell: the daemon's file may have been renamed, or belong to
+// another mount namespace.
+func otherFile(at rundir.Place, file string) string {
+	// A service can claim to run from any file.
+	theirs := filepath.Join(configDir(), at.Service+suffix)
+	if at.Service == "" {
+		st, err := askWithin(at, control.Part{Brief: true}, 0)
+		if err != nil {
+			return ""
+		}
+		theirs = st.File
+	}
+	a, err := os.Stat(theirs)
+	if err != nil {
+		return ""
+	}
+	if b, err := os.Stat(file); err != nil || os.SameFile(a, b) {
+		return ""
+	}
+	return theirs
 }
 
 // placeOfDevice returns the control socket for a device, and whether a daemon listens there.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/internal/logline"
+	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/daemon"
 	"github.com/srdtun/srdtun/overlay/handover"
@@ -105,7 +106,20 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	err = serve(ctx, daemon.Options{
 		Config: c, Log: logline.Events(log), Before: before, Verbose: f.verbose, Load: c.Reread, Again: f.again, Reloaded: f.reread,
 	}, r)
+	if errors.Is(err, control.ErrAlreadyRunning) {
+		err = alreadyRuns(c, err)
+	}
 	return errors.Join(err, stopProfiles())
+}
+
+// alreadyRuns adds to the error of a start that the interface was started from another file.
+func alreadyRuns(c *config.Config, err error) error {
+	if at, runs, _ := placeOfDevice(c.Interface.Name); runs {
+		if other := otherFile(at, c.File); other != "" {
+			return fmt.Errorf("%w, from %s", err, other)
+		}
+	}
+	return err
 }
 
 // logFormat returns the format of the log: text, JSON or journal.
