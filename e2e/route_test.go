@@ -38,7 +38,7 @@ func TestRouteGoneAndBack(t *testing.T) {
 	if took > maxRerouting {
 		t.Errorf("an answer after %v, want at most %v", took, maxRerouting)
 	}
-	for _, line := range []string{"no address here to reach", "there is an address to reach it from again"} {
+	for _, line := range []string{"no address here to reach", "there is a way to reach it again"} {
 		if !strings.Contains(p.A.Log(), line) {
 			t.Errorf("it does not say %q: %s", line, p.A.Log())
 		}

@@ -90,10 +90,19 @@ func firstFew(parts []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// doubtWays returns warnings of endpoints that this host does not reach: there is no address to
-// send from, or an interface of paths.local has no route. Only the daemon looks names up.
+// doubtWays returns warnings of endpoints that this host does not reach: there is no way to any
+// endpoint of a peer, or an interface of paths.local has no route. Only the daemon looks names up.
 func doubtWays(c *config.Config, mark uint32) (all []error) {
 	bypassed, nowhere := map[string]bool{}, 0
+	var now interfaces
+	now.load()
+	asked := routeNow(mark)
+	route := func(to netip.Addr, u srd.Uplink, match bool) (netlink.Route, error) {
+		if bypassed[now.name(u)] {
+			return netlink.Route{}, nil // the interface has a warning of its own
+		}
+		return asked(to, u, match)
+	}
 	for _, l := range loopLocals(c) {
 		bypassed[l] = true // a fault of its own
 	}
@@ -105,54 +114,56 @@ func doubtWays(c *config.Config, mark uint32) (all []error) {
 				to = append(to, at)
 			}
 		}
-		if len(to) == len(p.Endpoints) && len(to) > 0 && nowhere < refusedTold &&
-			!slices.ContainsFunc(to, func(at netip.AddrPort) bool { return hasWay(c, at, mark) }) {
-			nowhere++
-			all = append(all, c.Doubt("peer", "endpoints", "peer %s: %s", p.Title(), noAddressFor(to[0])))
-		}
 		for _, l := range c.Paths.Local {
 			for _, at := range to[:min(len(to), targetsMost)] {
 				if l.Interface == "" || bypassed[l.Interface] {
 					break
 				}
-				if why := noRouteBy(l.Interface, at.Addr(), func(source srd.Uplink) int { return routeNow(at.Addr(), source, mark) }); why != "" {
+				if why := noRouteBy(l.Interface, at.Addr(), asked); why != "" {
 					bypassed[l.Interface] = true
 					all = append(all, c.Doubt("paths", "local", "%s", why))
 				}
 			}
 		}
+		if len(to) < len(p.Endpoints) || nowhere == refusedTold {
+			continue
+		}
+		why := now.noWay(to, func(at netip.AddrPort) []srd.Uplink { return sourcesNow(c, at, mark) }, route)
+		if why != "" {
+			nowhere++
+			all = append(all, c.Doubt("peer", "endpoints", "peer %s: %s", p.Title(), why))
+		}
 	}
 	return all
 }
 
-func noAddressFor(to netip.AddrPort) string {
-	return fmt.Sprintf("no address here to reach %v from; see paths.local and the routes", to)
-}
-
-// hasWay reports whether this host has an address from which packets with a mark can be sent to
-// an endpoint. Without the right to set a mark, hasWay cannot tell, and returns true.
-func hasWay(c *config.Config, to netip.AddrPort, mark uint32) bool {
+// sourcesNow returns the uplinks from which packets with a mark would be sent to an endpoint. If
+// this process may not set a mark, it returns the zero Uplink, for which the kernel chooses the
+// address.
+func sourcesNow(c *config.Config, to netip.AddrPort, mark uint32) (v []srd.Uplink) {
 	if len(c.Paths.Local) == 0 {
-		_, err := udp.LocalFor(to, mark)
-		return err == nil || errors.Is(err, unix.EPERM)
+		switch a, err := udp.LocalFor(to, mark); {
+		case err == nil:
+			return []srd.Uplink{srd.UplinkOf(a, 0)}
+		case errors.Is(err, unix.EPERM):
+			return []srd.Uplink{{}}
+		}
+		return nil
 	}
 	for _, all := range uplinksOfEach(c.Paths.Local) {
 		for _, u := range all {
 			a := u.Addr()
 			if a.Is4() == to.Addr().Is4() && a.IsLinkLocalUnicast() == to.Addr().IsLinkLocalUnicast() {
-				return true
+				v = append(v, u)
 			}
 		}
 	}
-	return false
+	return v
 }
 
-// routeNow returns the index of the interface through which the kernel routes packets from an
-// address, or 0.
-func routeNow(to netip.Addr, from srd.Uplink, mark uint32) int {
-	v, err := netlink.RouteGetWithOptions(to.WithZone("").AsSlice(), &netlink.RouteGetOptions{Mark: mark, SrcAddr: from.Addr().AsSlice()})
-	if err != nil || len(v) == 0 {
-		return 0
+// routeNow returns a function that requests the route of packets with a mark.
+func routeNow(mark uint32) routeFunc {
+	return func(to netip.Addr, u srd.Uplink, match bool) (netlink.Route, error) {
+		return routeBy(to, &netlink.RouteGetOptions{Mark: mark, OifIndex: int(u.Link()), SrcAddr: u.Addr().AsSlice(), FIBMatch: match})
 	}
-	return v[0].LinkIndex
 }

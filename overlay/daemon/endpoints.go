@@ -30,10 +30,10 @@ type endpoints struct {
 	uplinks  *uplinks
 	sessions *sessions
 
-	rounds       rounds        // rounds of the method follow()
-	rulesChanged chan struct{} // wakes the method follow(), because policy rules may have changed
-	placedFirst  chan struct{} // closed when all peers have tuples, and their routes were checked
-	hostChanged  atomic.Bool   // the host's addresses changed: the observer then samples all paths
+	rounds      rounds        // rounds of the method follow()
+	waysChanged chan struct{} // wakes the method follow(), because policy rules or interfaces may have changed
+	placedFirst chan struct{} // closed when all peers have tuples, and their routes were checked
+	hostChanged atomic.Bool   // the host's addresses changed: the observer then samples all paths
 
 	// The following fields are used only by the function follow().
 	conditions  conditions
@@ -96,7 +96,7 @@ func (ep *endpoints) follow(ctx context.Context) {
 		}
 		placed()
 		first.Do(func() { close(ep.placedFirst) })
-		answers, stirred, news, ok := await(ctx, &addrs, &routes, found, ep.rounds.wake, ep.rulesChanged, min(time.Until(due), lookupEvery))
+		answers, stirred, news, ok := await(ctx, &addrs, &routes, found, ep.rounds.wake, ep.waysChanged, min(time.Until(due), lookupEvery))
 		if !ok {
 			return
 		}
@@ -112,12 +112,12 @@ func (ep *endpoints) follow(ctx context.Context) {
 	}
 }
 
-// await returns when addresses, routes or policy rules have changed, and then have not changed for
-// a moment. In this case the result `news` is true. The function await() also returns after a
-// lookup, after a change of peers (`stirred`), and at the end of the time `wait`. When ctx has
-// ended, the result `ok` is false. If kernel messages were lost, await() sets the closed channel to
-// nil.
-func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
+// await returns when addresses, routes, policy rules or interfaces have changed, and then have not
+// changed for a moment. In this case the result `news` is true. The function await() also returns
+// after a lookup, after a change of peers (`stirred`), and at the end of the time `wait`. When ctx
+// has ended, the result `ok` is false. If kernel messages were lost, await() sets the closed
+// channel to nil.
+func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ways <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()
 	var latest time.Time // time at which await() returns even if changes go on
@@ -131,7 +131,7 @@ func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan net
 			return v, false, !latest.IsZero(), true
 		case <-stir:
 			return nil, true, !latest.IsZero(), true
-		case <-ruled:
+		case <-ways:
 		case _, ok := <-*addrs:
 			if !ok {
 				*addrs = nil
@@ -214,14 +214,15 @@ func (ep *endpoints) place(p *peer) {
 	back, aside := ep.callbackTuples(p, proven, paths)
 	tuples := ep.tuples(remotes)
 	changed := !slices.Equal(tuples, p.remote.tuples) || !slices.Equal(back, p.remote.callback.tuples)
+	why, turned := ep.noteWay(p)
 	// The kernel repeatedly announces unchanged routes, which must not wake an idle peer.
-	news := ep.noteUnreachable(p) || changed || ep.uplinks.host.changed
+	news := turned || changed || ep.uplinks.host.changed
 	became := ep.uplinks.moved(paths)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if p.gone.Load() {
 			return
 		}
-		p.remote.endpoints = remotes
+		p.remote.endpoints, p.remote.noWay = remotes, why
 		if news {
 			c.HostChanged(now, became)
 		}
@@ -235,25 +236,11 @@ func (ep *endpoints) place(p *peer) {
 		if news || withdrawn {
 			p.link.Recall()
 		}
-		if changed {
+		if changed || turned && why == "" {
 			c.Greet(now)
 		}
 	})
 	p.link.Kick()
-}
-
-// noteUnreachable records whether p is unreachable from all addresses of this host, and reports
-// a change once. The method noteUnreachable returns whether the reachability has changed.
-func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
-	before, remotes := p.remote.unreachable, append(p.remotes(), p.remote.callback.proven...)
-	p.remote.unreachable = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(ep.uplinks.sourcesFor(r)) > 0 })
-	if p.remote.unreachable && !before {
-		ep.log.tellOf(p.cfg(), events.NoWay, "", "%s", noAddressFor(remotes[0]))
-	}
-	if before && !p.remote.unreachable {
-		ep.log.tellOf(p.cfg(), events.WayBack, "", "there is an address to reach it from again")
-	}
-	return p.remote.unreachable != before
 }
 
 // tuples returns all combinations of local address, remote address and source port, ordered by
@@ -301,18 +288,18 @@ func (ep *endpoints) reportLocals() {
 	}
 }
 
-// watchRules wakes the function follow() when policy rules change, until ctx ends. The kernel's
-// messages about addresses and routes do not cover rules.
-func (ep *endpoints) watchRules(ctx context.Context) {
+// watchWays wakes the function follow() when policy rules or interfaces change, until ctx ends.
+// The kernel's messages about addresses and routes do not cover them.
+func (ep *endpoints) watchWays(ctx context.Context) {
 	for ctx.Err() == nil {
-		w, err := netconf.WatchRules()
+		w, err := netconf.WatchWays()
 		if err != nil {
 			pause.For(ctx, guardRetry)
 			continue
 		}
 		for w.Wait(ctx, time.Now().Add(guardLook)) {
 			select {
-			case ep.rulesChanged <- struct{}{}:
+			case ep.waysChanged <- struct{}{}:
 			default: // the method follow() will look anyway
 			}
 		}

@@ -67,6 +67,7 @@ func (ep *endpoints) takeAnswers(answers []answer) time.Duration {
 		failed := condition{events.NameUnresolved, a.peer, name}
 		if a.err != nil {
 			if ep.conditions.set(failed, true) {
+				a.peer.remote.placed = false // so that the next round notes a peer without any address
 				ep.log.tellOf(a.peer.cfg(), events.NameUnresolved, name, "%s does not resolve: %v", name, a.err)
 			}
 			wait = lookupRetry

@@ -8,17 +8,17 @@ import (
 )
 
 // remote holds the addresses of a peer. Only type endpoints writes the fields of remote. Fields
-// tuples, callback and endpoints change only while the connection is locked, because other
+// noWay, tuples, callback and endpoints change only while the connection is locked, because other
 // goroutines read them.
 type remote struct {
-	found       map[config.Endpoint][]netip.AddrPort // latest addresses of each endpoint's name
-	placed      bool                                 // the peer has had tuples before
-	unreachable bool                                 // it was reported that this host has no route to it
-	tuples      []srd.Tuple                          // all tuples to its endpoints
-	callback    callback                             // other addresses to which handshakes are sent
-	endpoints   []netip.AddrPort                     // its endpoints' addresses at the latest lookup
-	configured  []config.Endpoint                    // its configured endpoints when tuples were made
-	withdrawn   []netip.Addr                         // addresses of removed endpoints
+	found      map[config.Endpoint][]netip.AddrPort // latest addresses of each endpoint's name
+	placed     bool                                 // the peer has had tuples before
+	noWay      string                               // reason why this host cannot send to it now; "": it can, or there is no address
+	tuples     []srd.Tuple                          // all tuples to its endpoints
+	callback   callback                             // other addresses to which handshakes are sent
+	endpoints  []netip.AddrPort                     // its endpoints' addresses at the latest lookup
+	configured []config.Endpoint                    // its configured endpoints when tuples were made
+	withdrawn  []netip.Addr                         // addresses of removed endpoints
 }
 
 // remotes returns the addresses of p's endpoints, with names resolved.

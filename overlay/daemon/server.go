@@ -224,7 +224,7 @@ func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, 
 		func() error { s.settings.watchDropIns(ctx); return nil },
 		func() error { s.settings.expire(ctx); return nil },
 		func() error { s.device.guard(ctx); return nil },
-		func() error { s.endpoints.watchRules(ctx); return nil },
+		func() error { s.endpoints.watchWays(ctx); return nil },
 		func() error { s.monitor.serve(ctx); return nil },
 	}
 	served := make(chan error, len(all))
@@ -332,7 +332,7 @@ func newServer(c *config.Config, log *eventLog) *server {
 	s.sessions = &sessions{log: s.log, running: s.running, memory: s.memory, device: s.device, uplinks: s.uplinks, ingress: s.ingress}
 	s.endpoints = &endpoints{
 		log: s.log, running: s.running, device: s.device, sockets: s.sockets, uplinks: s.uplinks, sessions: s.sessions,
-		rounds: rounds{wake: make(chan struct{}, 1)}, rulesChanged: make(chan struct{}, 1),
+		rounds: rounds{wake: make(chan struct{}, 1)}, waysChanged: make(chan struct{}, 1),
 		placedFirst: make(chan struct{}),
 	}
 	s.settings = &settings{

@@ -1,8 +1,8 @@
 package daemon
 
 import (
-	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/srd"
@@ -35,27 +35,41 @@ func (ul *uplinks) named(name string) bool { return namesInterface(ul.running.cf
 // routeOf returns the index of the interface through which the kernel routes packets from u to a
 // remote address. If there is no route, routeOf returns 0.
 func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
-	o := &netlink.RouteGetOptions{Mark: ul.sockets.mark.Load(), OifIndex: int(u.Link())}
+	r, _ := ul.route(to, u, false)
+	return r.LinkIndex
+}
+
+// A routeFunc requests the route of packets from u to an address. With `match` the kernel returns
+// the matching entry of the routing table. If no entry matches, there is an error, even if the
+// kernel would send the packets.
+type routeFunc func(to netip.Addr, u srd.Uplink, match bool) (netlink.Route, error)
+
+// route is a routeFunc for the outer packets.
+func (ul *uplinks) route(to netip.Addr, u srd.Uplink, match bool) (netlink.Route, error) {
+	how := netlink.RouteGetOptions{Mark: ul.sockets.mark.Load(), OifIndex: int(u.Link()), FIBMatch: match}
 	if u.IsValid() && !ul.sockets.bank.Alone(u) {
-		o.SrcAddr = net.IP(u.Addr().AsSlice())
+		how.SrcAddr = u.Addr().AsSlice()
 	}
-	v, err := netlink.RouteGetWithOptions(net.IP(to.WithZone("").AsSlice()), o)
+	return routeBy(to, &how)
+}
+
+func routeBy(to netip.Addr, how *netlink.RouteGetOptions) (netlink.Route, error) {
+	v, err := netlink.RouteGetWithOptions(to.WithZone("").AsSlice(), how)
 	if err != nil || len(v) == 0 {
-		return 0
+		return netlink.Route{}, err
 	}
-	return v[0].LinkIndex
+	return v[0], nil
 }
 
 // noRouteBy returns the reason why packets through the interface `name` do not reach `remote`, or
 // "" if they do. The method noRouteBy also returns "" if the interface or the address family is
 // missing, because other checks report this.
 func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
-	return noRouteBy(name, remote, func(from srd.Uplink) int { return ul.routeOf(remote, from) })
+	return noRouteBy(name, remote, ul.route)
 }
 
-// noRouteBy is the method of the same name. The function routeOf returns the index of the
-// interface through which the kernel routes packets from an address.
-func noRouteBy(name string, remote netip.Addr, routeOf func(srd.Uplink) int) string {
+// noRouteBy is the method of the same name.
+func noRouteBy(name string, remote netip.Addr, route routeFunc) string {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
 		return ""
@@ -70,18 +84,15 @@ func noRouteBy(name string, remote netip.Addr, routeOf func(srd.Uplink) int) str
 	if !source.IsValid() {
 		return ""
 	}
-	// With FIBMatch the kernel returns the matching entry of the routing table. If no entry
-	// matches, the request fails, even if the kernel would send the packet.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
-	if remote.Is4() || globals(all) > 1 || routeOf(srd.UplinkOf(source, 0)) == link.Attrs().Index {
+	if direct, _ := route(remote, srd.UplinkOf(source, 0), false); remote.Is4() || globals(all) > 1 || direct.LinkIndex == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()
 	}
-	routes, err := netlink.RouteGetWithOptions(remote.AsSlice(), how)
+	match, err := routeBy(remote, how)
 	switch {
-	case err != nil || len(routes) == 0:
-		return name + " has no route to " + remote.String() +
-			"; give it one, for instance: ip route add default via GATEWAY dev " + name + " metric 2000"
-	case routes[0].LinkIndex != link.Attrs().Index:
+	case err != nil:
+		return noRouteTo(name, remote)
+	case !slices.ContainsFunc(hopsOf(match), func(h *netlink.NexthopInfo) bool { return h.LinkIndex == link.Attrs().Index }):
 		return name + " has several IPv6 addresses, and packets to " + remote.String() +
 			" leave by another interface; name one address and give it a rule: ip -6 rule add from ADDRESS table TABLE"
 	}

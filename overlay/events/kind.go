@@ -120,7 +120,7 @@ var All = []About{
 	{LocalMissing, Warning, LocalMissing, "an entry of paths.local has no address on this host", "bring the interface up, or correct paths.local"},
 	{LocalBack, Notice, LocalMissing, "the entry of paths.local has an address again", nothing},
 	{LocalUnlisted, Notice, LocalUnlisted, "packets to an address of this host are dropped, because paths.local does not list the address (`not_in_paths_local`); logged once for each address", "nothing, if you removed that address from paths.local; else add it there, or remove it from the peers' endpoints"},
-	{NoWay, Warning, NoWay, "this host has no address or route to reach a peer", "look at `ip route get ENDPOINT`"},
+	{NoWay, Warning, NoWay, "this host has no address or route to reach a peer, or the interfaces to it have no carrier", "the line has the reason; look at `ip route get ENDPOINT`"},
 	{WayBack, Notice, NoWay, "this host can reach the peer again", nothing},
 	{RoutingLoop, Warning, RoutingLoop, "the route to an endpoint leads into this tunnel, or into another tunnel that paths.local does not name", "add a route for the endpoint, or use a narrower allowed_ips; if another tunnel is to carry this one, name that tunnel in paths.local; else take it down, or give it a mark (see docs/guide.md)"},
 	{LoopGone, Notice, RoutingLoop, "the route to the endpoint is right again", nothing},

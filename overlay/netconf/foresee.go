@@ -18,7 +18,7 @@ func (p Plan) Foresee() (defaults, ipv6 []string, err error) {
 		return nil, nil, err
 	}
 	defaults, s.Warnings = s.Warnings, nil
-	if newLacks6() {
+	if IPv6Off("default") {
 		s.absent = map[step]bool{}
 		for _, v := range s.done {
 			if is6(v) {
@@ -30,8 +30,9 @@ func (p Plan) Foresee() (defaults, ipv6 []string, err error) {
 	return defaults, s.Warnings, nil
 }
 
-// newLacks6 reports whether IPv6 is off on a new interface.
-func newLacks6() bool {
-	v, err := os.ReadFile("/proc/sys/net/ipv6/conf/default/disable_ipv6")
+// IPv6Off reports whether IPv6 is off on new interfaces, if `conf` is "default", or was switched
+// off on the whole host, if `conf` is "all".
+func IPv6Off(conf string) bool {
+	v, err := os.ReadFile("/proc/sys/net/ipv6/conf/" + conf + "/disable_ipv6")
 	return errors.Is(err, fs.ErrNotExist) || strings.TrimSpace(string(v)) == "1"
 }

@@ -17,12 +17,14 @@ import (
 const watchBuffer = 1 << 20
 
 // groups are the multicast groups with messages about the settings that Restore restores
-// (rtnetlink(7)). ruleGroups are the groups with messages about rules only.
+// (rtnetlink(7)).
 var (
 	groups = append([]uint{
-		unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
-	}, ruleGroups...)
-	ruleGroups = []uint{unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE}
+		unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
+	}, wayGroups...)
+	// wayGroups are the groups with messages about policy rules and interfaces only. If an
+	// interface loses its carrier, the kernel announces no change of a route.
+	wayGroups = []uint{unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE}
 )
 
 // Watcher receives the kernel's messages about the interface's settings and about policy rules.
@@ -35,8 +37,8 @@ type Watcher struct {
 // Watch subscribes to the kernel's messages about the interface of s.
 func (s *State) Watch() (*Watcher, error) { return watch(groups, Watcher{index: uint32(s.index)}) }
 
-// WatchRules subscribes to the kernel's messages about all policy rules.
-func WatchRules() (*Watcher, error) { return watch(ruleGroups, Watcher{all: true}) }
+// WatchWays subscribes to the kernel's messages about all policy rules and interfaces.
+func WatchWays() (*Watcher, error) { return watch(wayGroups, Watcher{all: true}) }
 
 func watch(groups []uint, w Watcher) (*Watcher, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)

@@ -69,6 +69,9 @@ func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Stat
 func session(p *control.Peer) doctor.Finding {
 	v := doctor.Finding{Check: "session", Saw: "the peer answers"}
 	switch {
+	case p.NoWay != "":
+		v.Level, v.Saw, v.Why = doctor.Fault, p.NoWay, "nothing passes"
+		v.Advice = "see srdtun events, and the addresses and routes of this host"
 	case p.LatestHandshakeUnixS == 0:
 		v.Level, v.Saw, v.Why = doctor.Fault, "there was no handshake yet", "nothing passes"
 		v.Advice = "is the peer up, is its public key right here, does UDP pass to its port? A ping starts a handshake"

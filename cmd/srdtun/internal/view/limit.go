@@ -15,6 +15,8 @@ var limits = []string{"window", "pacing", "paths", "outbox"}
 // and the figure that explains it.
 func LimitedBy(p *control.Peer) string {
 	switch {
+	case p.NoWay != "":
+		return "this host: it has no way to the peer"
 	case p.LeftUnixS != 0:
 		return "the peer: it left"
 	case p.SilentSinceUnixS != 0:
@@ -119,6 +121,8 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 		switch {
 		case len(p.Endpoints) == 0 && (p.Cipher == "" || p.LeftUnixS != 0):
 			// A roaming peer is away. This host knows at most an old address of it.
+		case p.NoWay != "":
+			v = append(v, fmt.Sprintf("peer %s: %s", Title(p), p.NoWay))
 		case p.LeftUnixS != 0:
 			v = append(v, fmt.Sprintf("peer %s: left %s ago", Title(p), Duration(age(p.LeftUnixS, now))))
 		case p.SilentSinceUnixS != 0:

@@ -196,6 +196,12 @@ func TestTroubles(t *testing.T) {
 			st.Peers[0].Cipher, st.Peers[0].SilentSinceUnixS, st.Peers[0].Endpoints = "", now.Unix()-156, nil
 		}, ""},
 		{func(st *control.Status) { st.Peers[0].SilentSinceUnixS, st.Peers[0].Endpoints = now.Unix()-9, nil }, "peer hub: no answer for 9 seconds"},
+		{func(st *control.Status) {
+			st.Peers[0].NoWay, st.Peers[0].SilentSinceUnixS = "no way to 192.0.2.9:51820: eth0 has no carrier", now.Unix()-9
+		}, "peer hub: no way to 192.0.2.9:51820: eth0 has no carrier"},
+		{func(st *control.Status) {
+			st.Peers[0].NoWay, st.Peers[0].Cipher, st.Peers[0].Endpoints = "no way to 192.0.2.9:51820: eth0 has no carrier", "", nil
+		}, ""},
 		{func(st *control.Status) { st.Peers[0].Cipher = "" }, "peer hub: no session, although it has a keepalive"},
 		{func(st *control.Status) {
 			st.Peers[0].Cipher, st.Peers[0].PersistentKeepaliveS, st.Peers[0].Paths = "", 0, nil

@@ -178,6 +178,9 @@ func (t *text) peer(p *control.Peer) {
 	if p.LatestHandshakeUnixS != 0 {
 		t.field("latest handshake", "%s", t.ago(p.LatestHandshakeUnixS))
 	}
+	if p.NoWay != "" {
+		t.field(t.style(styleRed, "fault"), "%s", p.NoWay)
+	}
 	switch {
 	case p.LeftUnixS != 0:
 		t.field("left", "%s: the peer ended the session", t.style(styleRed, t.ago(p.LeftUnixS)))
