@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/holder"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
 )
@@ -53,17 +54,20 @@ type Client struct {
 	r      *bufio.Reader // of signed
 }
 
-// Dial connects to the daemon at the given place. The error is ErrNotRunning, ErrPermission, or
-// the error of a system call.
+// Dial connects to the daemon at the given place. The error is ErrNotRunning, ErrPermission, the
+// error of a system call, or names the process of a daemon whose socket is gone.
 func Dial(at rundir.Place) (*Client, error) {
 	path, err := at.Socket()
 	if err != nil {
 		return nil, err
 	}
 	conn, err := rundir.Dial(path, clientTimeout)
+	for end := time.Now().Add(lostWait); missing(err) && rundir.Holder(path).PID != 0 && time.Now().Before(end); time.Sleep(lostPause) {
+		conn, err = rundir.Dial(path, clientTimeout)
+	}
 	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
-		return nil, fmt.Errorf("%s is %w", at, ErrNotRunning)
+	case missing(err):
+		return nil, lost(at, path)
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("%s: %w (%s)", path, ErrPermission, admitted(path))
 	case err != nil:
@@ -78,6 +82,37 @@ func Dial(at rundir.Place) (*Client, error) {
 	c.r = bufio.NewReaderSize(c.signed, readAtOnce)
 	return c, nil
 }
+
+// missing reports whether no process listens on a socket.
+func missing(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ECONNREFUSED)
+}
+
+// A daemon locks its name just before it listens, and unlocks it just after. So a locked name
+// without a socket is a fault only if it stays for lostWait.
+const (
+	lostWait  = 500 * time.Millisecond
+	lostPause = 20 * time.Millisecond
+)
+
+// lost returns the error for a socket on which no process listens. If the socket was removed, a
+// running daemon still holds its lock. If the lock was removed, too, it still holds its device.
+func lost(at rundir.Place, path string) error {
+	if p := rundir.Holder(path); p.PID != 0 {
+		end := fmt.Sprintf("kill %d", p.PID)
+		if at.Service != "" {
+			end = "systemctl stop srdtun@" + at.Service
+		}
+		return fmt.Errorf("%s runs in %v, but nothing listens at %s: the socket was moved or removed; put it back, or end the interface with %q", at, p, path, end)
+	}
+	if p := holder.OfDevice(at.Device); p.Name == program {
+		return fmt.Errorf("%s is %w from %s: %v has the device, with another %s, or its files were removed; %q ends it", at, ErrNotRunning, rundir.Dir(), p, rundir.Env, fmt.Sprintf("kill %d", p.PID))
+	}
+	return fmt.Errorf("%s is %w", at, ErrNotRunning)
+}
+
+// program is the name of the daemon's process.
+const program = "srdtun"
 
 // SetTimeout sets the deadline of all requests of the client to d from now. Before it, a request
 // fails when no part of its reply arrives for clientTimeout.

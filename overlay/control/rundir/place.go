@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/internal/holder"
 )
 
 // Place locates a daemon's socket by the device and by the service instance that owns the
@@ -112,8 +114,14 @@ func OfService(service string) []Place {
 // number there. A daemon has three files in its directory, and a fourth while it writes one.
 const serviceFiles = 16
 
-// placesIn returns the sockets among the first `most` files of a service's directory. If the
-// directory is unreadable, placesIn returns nothing, because then the service is just ending.
+// Holder returns the process that holds the lock beside a socket.
+func Holder(socket string) holder.Process {
+	return holder.OfLock(strings.TrimSuffix(socket, Socket) + Lock)
+}
+
+// placesIn returns the sockets among the first `most` files of a service's directory, and the held
+// locks of daemons whose sockets are gone. If the directory is unreadable, placesIn returns nothing,
+// because then the service is just ending.
 func placesIn(service string, most int) (all []Place) {
 	f, err := os.Open(filepath.Join(Dir(), service))
 	if err != nil {
@@ -121,8 +129,15 @@ func placesIn(service string, most int) (all []Place) {
 	}
 	defer f.Close()
 	entries, _ := f.ReadDir(most)
+	there := map[string]bool{}
+	for _, e := range entries {
+		there[e.Name()] = true
+	}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), Socket)
+		if alone, locks := strings.CutSuffix(e.Name(), Lock); locks && !there[alone+Socket] && holder.OfLock(filepath.Join(f.Name(), e.Name())).PID != 0 {
+			name, ok = alone, true
+		}
 		if ok && !e.IsDir() && CheckName(name) == nil {
 			all = append(all, Place{service, name})
 		}
