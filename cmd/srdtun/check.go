@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/holder"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/daemon"
 )
 
@@ -23,7 +25,8 @@ A line that ends with "(warning)" is about a value that is valid but looks like 
 this host; the exit code stays 0. If root checks a file of the service srdtun@NAME, there is
 a warning for each file, program and port that the service cannot use. "check" also foresees
 the warnings of the start: another file with the same device, another tunnel with the default
-route, a missing route to a peer, IPv6 that is off, and metrics that everybody can read.`,
+route, a missing route to a peer, IPv6 that is off, metrics that everybody can read, and a
+device, address or port that another process has.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -41,13 +44,26 @@ route, a missing route to a peer, IPv6 that is off, and metrics that everybody c
 				return &toldError{faults[0]}
 			}
 			others := configured(c)
-			for _, d := range slices.Concat(daemon.Doubts(c, time.Now()), doubtDevice(c, others), conflicts(c), daemon.DoubtStart(c, others), unitOf(c.File).doubts(c)) {
+			for _, d := range slices.Concat(daemon.Doubts(c, time.Now()), doubtDevice(c, others), conflicts(c), daemon.DoubtStart(c, others), daemon.DoubtTaken(c, daemonOf(c.Interface.Name)), unitOf(c.File).doubts(c)) {
 				fmt.Fprintf(os.Stderr, "srdtun: %v (warning)\n", d)
 			}
 			_, err = fmt.Printf("%s: ok: interface %s, %s\n", c.File, c.Interface.Name, peersOf(c))
 			return err
 		},
 	}
+}
+
+// daemonOf returns the process that runs the interface of that name, as its lock tells.
+func daemonOf(name string) holder.Process {
+	all, _ := rundir.All() // without a run directory no daemon runs
+	for _, at := range all {
+		if path, err := at.Socket(); err == nil && at.Device == name {
+			if p := rundir.Holder(path); p.PID != 0 {
+				return p
+			}
+		}
+	}
+	return holder.Process{}
 }
 
 // mostFiles bounds the number of lines about faulty drop-in files. Another user may choose the

@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 		// heir PATH PIDFILE TOLD [self] is an impostor that has the process number of a service's
 		// main process.
 		"heir": heir,
+		// hold FILE ADDRESS... has UDP sockets at the addresses, and listens on TCP there. It creates
+		// the file when it is ready.
+		"hold": hold,
 		// nobody COMMAND... runs a command as an unprivileged user.
 		"nobody": nobody,
 		// norename COMMAND... runs a command that cannot rename files.
@@ -199,6 +202,23 @@ func silent() {
 		}
 		held = append(held, c)
 	}
+}
+
+func hold() {
+	var held []any
+	for _, at := range os.Args[2:] {
+		u, err := net.ListenPacket("udp", at)
+		l, err2 := net.Listen("tcp", at)
+		if err := errors.Join(err, err2); err != nil {
+			fail(err)
+		}
+		held = append(held, u, l)
+	}
+	if err := os.WriteFile(os.Args[1], nil, 0o600); err != nil {
+		fail(err)
+	}
+	time.Sleep(time.Minute) // the script ends this process
+	runtime.KeepAlive(held)
 }
 
 func hollow() {

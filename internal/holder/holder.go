@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,33 +63,46 @@ func OfDevice(name string) Process {
 		return Process{}
 	}
 	want := []byte("iff:\t" + name + "\n")
-	return opener("/dev/net/tun", func(pid, fd string) bool {
+	all := openers("/dev/net/tun", func(pid, fd string) bool {
 		info, err := os.ReadFile("/proc/" + pid + "/fdinfo/" + fd)
 		return err == nil && bytes.Contains(info, want) && sameNetwork(pid)
 	})
+	return Last(all)
 }
+
+// Last returns the last of several processes that share a resource. The first is often the service
+// manager, which keeps descriptors for a restart.
+func Last(all []Process) Process {
+	if len(all) == 0 {
+		return Process{}
+	}
+	return all[len(all)-1]
+}
+
+// SameNetwork reports whether a process is in the caller's network namespace. It returns false if
+// the caller may not know.
+func (p Process) SameNetwork() bool { return sameNetwork(strconv.Itoa(p.PID)) }
 
 func sameNetwork(pid string) bool {
 	var own, other unix.Stat_t
 	return unix.Stat("/proc/thread-self/ns/net", &own) == nil && unix.Stat("/proc/"+pid+"/ns/net", &other) == nil && own.Ino == other.Ino
 }
 
-// opener returns the first process with a descriptor that leads to a path and is the right one.
-func opener(path string, right func(pid, fd string) bool) Process {
+// openers returns the processes with a descriptor that leads to a path and is the right one.
+func openers(path string, right func(pid, fd string) bool) (v []Process) {
 	all, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
-		return Process{}
+		return nil
 	}
 	for _, dir := range all {
 		fds, _ := os.ReadDir(dir + "/fd") // another user's process, or it has ended
-		for _, fd := range fds {
-			if to, err := os.Readlink(dir + "/fd/" + fd.Name()); err != nil || to != path || !right(filepath.Base(dir), fd.Name()) {
-				continue
-			}
-			if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
-				return process(pid)
-			}
+		i := slices.IndexFunc(fds, func(fd os.DirEntry) bool {
+			to, err := os.Readlink(dir + "/fd/" + fd.Name())
+			return err == nil && to == path && right(filepath.Base(dir), fd.Name())
+		})
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && i >= 0 {
+			v = append(v, process(pid))
 		}
 	}
-	return Process{}
+	return v
 }

@@ -20,10 +20,7 @@ import (
 // Doubts and DoubtRoutes. The other configurations of this host may compete for routes.
 // DoubtStart returns no warnings about routes if the interface of c exists.
 func DoubtStart(c *config.Config, others []*config.Config) (all []error) {
-	for _, m := range []struct {
-		table string
-		at    config.Listen
-	}{{"metrics", c.Metrics.Listen}, {"dashboard", c.Dashboard.Listen}} {
+	for _, m := range listeners(c) {
 		if line := openToAll(m.table, m.at, m.at.TCP.String()); line != "" {
 			all = append(all, c.Doubt(m.table, "listen", "%s", line))
 		}
@@ -44,6 +41,16 @@ func DoubtStart(c *config.Config, others []*config.Config) (all []error) {
 	}
 	all = append(all, doubtRivals(c, plan, others)...)
 	return append(all, doubtWays(c, plan.OuterMark())...)
+}
+
+// listener is an address on which the daemon listens for HTTP, and the section that names it.
+type listener struct {
+	table string
+	at    config.Listen
+}
+
+func listeners(c *config.Config) []listener {
+	return []listener{{"metrics", c.Metrics.Listen}, {"dashboard", c.Dashboard.Listen}}
 }
 
 // openToAll returns a warning if everybody who can reach a listener can read it, or "". The
