@@ -24,9 +24,9 @@ keeps all other peers. A wrong file of the directory's owner, if that is not roo
 A line that ends with "(warning)" is about a value that is valid but looks like a mistake on
 this host; the exit code stays 0. If root checks a file of the service srdtun@NAME, there is
 a warning for each file, program and port that the service cannot use. "check" also foresees
-the warnings of the start: another file with the same device, another tunnel with the default
-route, a missing route to a peer, IPv6 that is off, metrics that everybody can read, and a
-device, address or port that another process has.`,
+the warnings of the start: another file with the same device or private key, another tunnel
+with the default route, a missing route to a peer, IPv6 that is off, metrics that everybody
+can read, and a device, address or port that another process has.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -44,7 +44,7 @@ device, address or port that another process has.`,
 				return &toldError{faults[0]}
 			}
 			others := configured(c)
-			for _, d := range slices.Concat(daemon.Doubts(c, time.Now()), doubtDevice(c, others), conflicts(c), daemon.DoubtStart(c, others), daemon.DoubtTaken(c, daemonOf(c.Interface.Name)), unitOf(c.File).doubts(c)) {
+			for _, d := range slices.Concat(daemon.Doubts(c, time.Now()), doubtDevice(c, others), doubtClashes(c, others), conflicts(c), daemon.DoubtStart(c, others), daemon.DoubtTaken(c, daemonOf(c.Interface.Name)), unitOf(c.File).doubts(c)) {
 				fmt.Fprintf(os.Stderr, "srdtun: %v (warning)\n", d)
 			}
 			_, err = fmt.Printf("%s: ok: interface %s, %s\n", c.File, c.Interface.Name, peersOf(c))

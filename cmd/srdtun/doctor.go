@@ -29,7 +29,7 @@ is 1 if something would prevent the start.`,
 				}
 				plan = planOf(c)
 			} else {
-				plan.Conflicts = runningConflicts()
+				plan.Conflicts = append(runningConflicts(), runningClashes()...)
 				plan.Running = devices("")
 			}
 			v := doctor.Judge(doctor.Look(), plan)

@@ -55,7 +55,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 4 degraded (show --check),
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		genkeyCommand(), pubkeyCommand(), genpskCommand(), initCommand(), checkCommand(),
-		upCommand(), downCommand(), showCommand(), setCommand(), reloadCommand(), restartingCommand(), hooksCommand(), eventsCommand(),
+		upCommand(), downCommand(), showCommand(), setCommand(), reloadCommand(), startingCommand(), restartingCommand(), hooksCommand(), eventsCommand(),
 		showconfCommand(), syncconfCommand(), addconfCommand(), waitCommand(), importCommand(), exportCommand(),
 		flowsCommand(), pingCommand(), topCommand(),
 		doctorCommand(), netcheckCommand(), bugreportCommand(), versionCommand(), completionCommand(root), manCommand(root),

@@ -97,6 +97,11 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	if err != nil {
 		return errors.Join(err, daemon.Discard(arg, before))
 	}
+	if before == nil { // otherwise the interface has not gone since it was started
+		if err := warnClashes(c, r); err != nil {
+			return err
+		}
+	}
 	stopProfiles, err := startProfiles(f.pprof, f.cpu)
 	if err != nil {
 		return err

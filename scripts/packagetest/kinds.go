@@ -48,6 +48,7 @@ var groups = []group{
 		{name: "misspelt", needs: []string{"install"}, says: "a misspelt name fails once, and the message names the file", host: (*host).misspelt},
 		{name: "wrong", needs: []string{"install"}, says: "a wrong file fails once, and the message names its line", host: (*host).wrong},
 		{name: "start", needs: []string{"install"}, says: "the unit starts, with one capability and behind its filters", host: (*host).starts},
+		{name: "one-key", needs: []string{"install"}, says: "of two services with one private key and one peer, the second starts when the first has stopped", host: (*host).oneKey},
 		{name: "recipes", needs: []string{"install"}, says: "the guide's recipes run as a service, and what cannot is told before", host: (*host).recipes},
 		{name: "group", needs: []string{"start"}, says: "members of the group may ask, others are told who may", host: (*host).group},
 		{name: "apart", needs: []string{"start"}, says: "another service's user, an agent's and strangers get nothing from this one", host: (*host).apart},

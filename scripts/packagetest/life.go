@@ -100,6 +100,40 @@ func (h *host) fullTunnel() error {
 	return nil
 }
 
+// oneKey starts two services with the same private key, which call the same peer.
+func (h *host) oneKey() error {
+	private, public, err := newKeys()
+	if err != nil {
+		return err
+	}
+	for i, name := range []string{"one", "two"} {
+		if err := write(name, private, fmt.Sprintf("10.3.%d.1/24", i), public, fmt.Sprintf("10.3.%d.2/32", i), "endpoints = [\"192.0.2.77:51820\"]"); err != nil {
+			return err
+		}
+		if _, err := output("sed", "-i", "s/^address/listen_port = 0\\naddress/", "/etc/srdtun/"+name+".toml"); err != nil {
+			return err
+		}
+	}
+	if _, err := output("systemctl", "start", "srdtun@one"); err != nil {
+		return err
+	}
+	if out, err := output("systemctl", "start", "srdtun@two"); err == nil {
+		return fmt.Errorf("the second started: %s", out)
+	}
+	const why = "/etc/srdtun/two.toml:2: interface.private_key: one (/etc/srdtun/one.toml) has the same private key, and both call peer "
+	if log, _ := output("journalctl", "--no-pager", "-b", "-u", "srdtun@two"); !strings.Contains(log, why) || strings.Contains(log, private) {
+		return fmt.Errorf("the journal: %s", log)
+	}
+	if _, err := output("systemctl", "stop", "srdtun@one"); err != nil {
+		return err
+	}
+	if err := until("the second starts", func() bool { return active("srdtun@two") }); err != nil {
+		return err
+	}
+	_, err = output("sh", "-c", "systemctl stop srdtun@two && rm /etc/srdtun/one.toml /etc/srdtun/two.toml")
+	return err
+}
+
 func (h *host) reconfigured() error {
 	if _, err := output("sed", "-i", "s/^address/mtu = 1400\\naddress/", "/etc/srdtun/lab.toml"); err != nil {
 		return err
