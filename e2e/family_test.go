@@ -97,3 +97,37 @@ func TestAddressesChangeWhileIPv6IsOff(t *testing.T) {
 		})
 	}
 }
+
+// TestNothingPassesWithoutIPv6 runs a tunnel whose inner addresses are all of IPv6, on a host on
+// which IPv6 is off from the start, or is switched off later. "show --check" must exit with 4, and
+// its remedy must work.
+func TestNothingPassesWithoutIPv6(t *testing.T) {
+	side(t)
+	for _, where := range []string{"all", "default", "the device"} {
+		t.Run(where, func(t *testing.T) {
+			d := direct(t, fabric.DirectSpec{})
+			prefix := func(i int) []netip.Prefix { return []netip.Prefix{netip.PrefixFrom(tunnel.Inner6(i), 64)} }
+			a, b := node(t, d.A, "a", tunnel.Config{Address: prefix(1)}), node(t, d.B, "b", tunnel.Config{Address: prefix(2)})
+			a.Config.Peers = []tunnel.Peer{{Name: "b", PublicKey: b.PublicKey, AllowedIPs: prefix(2), Endpoints: []netip.AddrPort{netip.AddrPortFrom(d.B.Addr4(), tunnel.DefaultPort)}}}
+			b.Config.Peers = []tunnel.Peer{{Name: "a", PublicKey: a.PublicKey, AllowedIPs: prefix(1)}}
+			must(t, b.Start())
+			if where != "the device" {
+				do(t, a.Host, "sysctl -qw net.ipv6.conf."+where+".disable_ipv6=1")
+			}
+			must(t, a.Start())
+			if where == "the device" {
+				await(t, "session", func() bool { return strings.HasPrefix(health(t, a), a.Name+": ok: ") })
+				do(t, a.Host, "sysctl -qw net.ipv6.conf."+a.Name+".disable_ipv6=1")
+			}
+			remedy := "sysctl net.ipv6.conf." + a.Name + ".disable_ipv6=0"
+			await(t, "fault", func() bool {
+				out := health(t, a)
+				return strings.Contains(out, " is degraded: IPv6 is off on "+a.Name) && strings.Contains(out, "nothing passes until `"+remedy+"`") && strings.HasSuffix(out, "exit 4\n")
+			})
+			wants(t, "show", cli(t, a.Host, "show", a.Name), "  fault: IPv6 is off on "+a.Name)
+			do(t, a.Host, remedy)
+			until(t, "end of the fault", 60*time.Second, func() bool { return strings.HasPrefix(health(t, a), a.Name+": ok: ") })
+			must(t, a.Await(tunnel.Inner6(2)))
+		})
+	}
+}

@@ -25,7 +25,7 @@ type Status struct {
 	Pending    []string          `json:"pending"`     // keys that differ from the file and need a restart
 	Missing    []string          `json:"missing"`     // entries of paths.local that have no address here
 	Conflicts  []string          `json:"conflicts"`   // outer packets, of this tunnel or another, that go into a tunnel: a line each
-	Faults     []string          `json:"faults"`      // settings with which nothing passes on this host: a line each
+	Faults     []string          `json:"faults"`      // states of this host in which nothing passes, or less than configured: a line each
 	Expired    []Expired         `json:"expired"`     // peers that were removed because their time is over, the latest first
 	Version    string            `json:"version"`     // of the daemon that runs
 	Peers      []Peer            `json:"peers"`       // in the order of the file

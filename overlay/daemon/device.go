@@ -24,18 +24,25 @@ type device struct {
 	running *runningConfig
 	tun     *tundev.Device
 	net     *netconf.State
-	mergers sync.Pool        // of *merge.Merger
-	spare   func(error) bool // leaves out guests whose routes prevent the start; false: there are none
-	setDown atomic.Bool      // another program has set the interface down
+	mergers sync.Pool              // of *merge.Merger
+	spare   func(error) bool       // leaves out guests whose routes prevent the start; false: there are none
+	setDown atomic.Bool            // another program has set the interface down
+	lost    atomic.Pointer[string] // why settings that were removed could not be put back; nil or "": none
 }
 
-// faults names a state of the interface in which nothing passes, for `show` and its --check.
+// faults names a state of the interface in which nothing or not all passes, for `show` and its
+// --check.
 func (d *device) faults() []string {
-	if !d.setDown.Load() {
-		return nil
-	}
 	name := d.tun.Name()
-	return []string{fmt.Sprintf("%s was set down: nothing passes until `ip link set %s up`", name, name)}
+	switch lost := d.lost.Load(); {
+	case d.setDown.Load():
+		return []string{fmt.Sprintf("%s was set down: nothing passes until `ip link set %s up`", name, name)}
+	case d.net.NothingPasses():
+		return []string{fmt.Sprintf("IPv6 is off on %s, which has no IPv4 address or route: nothing passes until `sysctl net.ipv6.conf.%s.disable_ipv6=0`", name, name)}
+	case lost != nil && *lost != "":
+		return []string{fmt.Sprintf("%s: not put back: %s", name, *lost)}
+	}
+	return nil
 }
 
 func (d *device) open() (err error) {

@@ -105,6 +105,8 @@ func (d *device) tellRestored(name string, r netconf.Restored, g *guarding) {
 	case !r.Down && !r.Gone:
 		g.lost = ""
 	}
+	lost := g.lost
+	d.lost.Store(&lost)
 	switch {
 	case len(r.Back) > 0:
 		d.log.tell(events.RoutesRestored, "", "%s: put back after another program removed it: %s", name, some(r.Back))

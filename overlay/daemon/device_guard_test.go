@@ -1,11 +1,13 @@
 package daemon
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
@@ -159,6 +161,9 @@ func TestLostRoutesAreTold(t *testing.T) {
 			}
 			for range 3 {
 				s.wantRestored(t, g, guardRetry)
+				if got := s.device.faults(); !slices.Equal(got, []string{"srdd0: not put back: address 10.80.0.1/24: lo has it now"}) {
+					t.Errorf("faults %q", got)
+				}
 			}
 			if len(back) > 1 {
 				ip(t, "link", "set", "srdd0", "down")
@@ -172,8 +177,35 @@ func TestLostRoutesAreTold(t *testing.T) {
 			}
 			s.wantRestored(t, g, guardLook, back...)
 			s.wantRestored(t, g, guardLook)
+			if got := s.device.faults(); got != nil {
+				t.Errorf("faults %q", got)
+			}
 		})
 	}
+}
+
+// If IPv6 is switched off, a tunnel without IPv4 carries nothing. The status names this until the
+// interface has an IPv4 address.
+func TestNothingPassesWithoutIPv6(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	r := up(t, parse(t, `"10.80.0.1/24", `, "", `"10.80.0.2/32", "10.81.0.0/16", `, "", `"10.80.0.3/32"`, `"fd82::/64"`))
+	off := func(fault string) bool {
+		return fault == "IPv6 is off on srdd0, which has no IPv4 address or route: nothing passes until `sysctl net.ipv6.conf.srdd0.disable_ipv6=0`"
+	}
+	if v := faults(t); len(v) > 0 {
+		t.Errorf("with IPv6: %q", v)
+	}
+	must(t, os.WriteFile("/proc/sys/net/ipv6/conf/srdd0/disable_ipv6", []byte("1"), 0))
+	until(t, "the fault in the status", func() bool { return slices.ContainsFunc(faults(t), off) })
+	_, err := r.server.Change(control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "interface.address", Value: "fd80::1/64,10.80.0.1/24"}}})
+	must(t, err)
+	if v := faults(t); slices.ContainsFunc(v, off) {
+		t.Errorf("with an IPv4 address: %q", v)
+	}
+	r.cancel()
+	r.wait()
+	sameState(t, run, before)
 }
 
 // wantRestored calls restore once. It expects events of the given kinds, and the time `again` until

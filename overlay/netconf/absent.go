@@ -56,7 +56,19 @@ func (s *State) leftOut(v step, err error) bool {
 		s.absent = map[step]bool{}
 	}
 	s.absent[v] = true
+	s.noteOff(v, true)
 	return true
+}
+
+func (s *State) noteOff(v step, off bool) {
+	if !off {
+		delete(s.off, v)
+		return
+	}
+	if s.off == nil {
+		s.off = map[step]bool{}
+	}
+	s.off[v] = true
 }
 
 // permitted adds the required capability to the text of a netlink error, if the capability is
@@ -118,8 +130,23 @@ func (s *State) Absent() bool {
 	return len(s.absent) > 0
 }
 
+// NothingPasses reports whether the interface has none of its addresses and routes, because they
+// are of IPv6, and IPv6 is off.
+func (s *State) NothingPasses() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.off) > 0 && !slices.ContainsFunc(s.done, func(v step) bool {
+		switch v.(type) {
+		case addressStep, routeStep:
+			return !s.off[v]
+		}
+		return false
+	})
+}
+
 // forget deletes the record that a step is absent, when the step is undone or was made later.
 func (s *State) forget(v step) {
 	delete(s.absent, v)
 	delete(s.warned, v)
+	delete(s.off, v)
 }

@@ -30,6 +30,7 @@ type State struct {
 	done   []step
 
 	absent, warned map[step]bool // steps in done: absent because IPv6 is off, named by a warning
+	off            map[step]bool // steps in done that are absent, or were undone because IPv6 was switched off
 }
 
 // Index returns the index of the interface. Renaming the interface does not change its index.

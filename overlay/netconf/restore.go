@@ -58,6 +58,7 @@ func (s *State) Restore() (r Restored) {
 		}
 		name, missing, err := again.restore(s.nl)
 		off := err != nil && is6(step) && familyOff(err)
+		s.noteOff(step, off)
 		switch {
 		case off && s.absent[step]:
 			r.Off = true

@@ -16,7 +16,7 @@ func (t *text) conflicts(st *control.Status) {
 	}
 }
 
-// faults prints the settings with which no packets can pass.
+// faults prints the states in which nothing passes, or less than configured.
 func (t *text) faults(st *control.Status) {
 	for _, line := range st.Faults {
 		t.field(t.style(styleRed, "fault"), "%s", line)
