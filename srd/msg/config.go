@@ -24,13 +24,18 @@ const (
 	depthMost           = 1 << 20
 )
 
-// The error of a completion may be ErrTruncated or ErrCanceled instead of an ep.Status.
+// The error of a completion may be ErrTruncated, ErrCanceled or ErrForgotten instead of an
+// ep.Status.
 var (
 	// ErrTruncated means that a message was longer than the buffer. The bytes beyond the buffer
 	// are lost.
 	ErrTruncated = errors.New("msg: the message is longer than the buffer")
 	// ErrCanceled means that Cancel removed the receive.
 	ErrCanceled = errors.New("msg: the receive was canceled")
+	// ErrForgotten means that the receiver of a long message does not know the message: the
+	// receiver has restarted, or its answer was lost when a session ended. Perhaps the message
+	// arrived. ErrForgotten wraps ep.StatusReset.
+	ErrForgotten = fmt.Errorf("msg: the receiver no longer knows the message: %w", ep.StatusReset)
 	// ErrTooLarge is an error of Send: the message is larger than MaxMessage.
 	ErrTooLarge = fmt.Errorf("msg: message larger than %d bytes", MaxMessage)
 )

@@ -76,7 +76,7 @@ type pair struct {
 
 	unexpected []*message
 	loose      int                 // number of held messages that were removed from the count of package ep
-	offered    map[uint32]struct{} // numbers of the peer's unfinished offers
+	offered    map[uint32]struct{} // numbers of the peer's offers, until the peer accepts our frame kindDone
 
 	reading  int     // reads without a result
 	pulls    []*pull // messages with bytes to read
@@ -244,6 +244,7 @@ func (m *Endpoint) frame(c *ep.Completion) {
 	run, ok := p.in.admit(h.epoch, h.seq, h.seq-uint32(h.behind), x)
 	if !ok {
 		m.bad++
+		delete(p.offered, h.number)
 		m.forget(x)
 	}
 	for _, r := range run {
@@ -282,9 +283,6 @@ func (m *Endpoint) forget(x *message) {
 		x.pair.loose--
 	}
 	x.place.Release()
-	if x.head.kind == kindOffer {
-		delete(x.pair.offered, x.head.number)
-	}
 	*x = message{}
 	if len(m.spare) < spareMost {
 		m.spare = append(m.spare, x)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"testing"
 	"time"
 
@@ -189,6 +190,40 @@ func TestProbeFlood(t *testing.T) {
 	exchange(t, ctx, c, b, h)
 }
 
+// A peer offers messages, and does not yet accept the answers that their bytes were read. If it
+// sends probes now, the receiver does not answer that the messages are unknown: this answer might
+// arrive first.
+func TestProbeOfAMessageThatWasRead(t *testing.T) {
+	ctx := background(t)
+	const offers, stray = 32, 1000 // the answers to 32 offers take all slots of b
+	b := endpoint(t, msg.Config{Endpoint: ep.Config{SendDepth: offers}})
+	l := newLiar(t, ep.NewKey(), b)
+	region, err := l.Register(b.PublicKey(), make([]byte, 100), ep.AccessRead)
+	must(t, err)
+	for number := range uint32(offers) {
+		must(t, l.Confirm(ctx, l.h, offered(number, 100, region.Remote(0).Key), ep.SendOptions{}))
+		receive(t, b, msg.Match{}, 100, 0)
+		must(t, next(t, ctx, b.Receives()).Err)
+	}
+	probe := func(number uint32) {
+		must(t, l.Confirm(ctx, l.h, []byte{4, 0}, ep.SendOptions{Immediate: number, HasImmediate: true}))
+	}
+	for number := range uint32(offers) {
+		probe(number)
+	}
+	probe(stray)
+	waitFor(t, ctx, func() bool { return b.Answers() > 0 })
+	for range offers + 1 {
+		must(t, l.PostReceive(make([]byte, 10), 0))
+		var c [1]ep.Completion
+		_, err := l.Receives().Wait(ctx, c[:])
+		must(t, err)
+		if unknown := c[0].Data[1] == 1; unknown != (c[0].Immediate == stray) {
+			t.Errorf("answer %d about message %d", c[0].Data[1], c[0].Immediate)
+		}
+	}
+}
+
 // The receiver of an offer restarts, and does not know it any more. The sender's send then
 // fails.
 func TestReceiverOfAnOfferRestarts(t *testing.T) {
@@ -213,7 +248,7 @@ func TestReceiverOfAnOfferRestarts(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 		return a.Sends().Poll(c[:]) > 0
 	})
-	if c[0].Err != ep.StatusReset {
+	if !errors.Is(c[0].Err, ep.StatusReset) {
 		t.Errorf("got %v", c[0].Err)
 	}
 }

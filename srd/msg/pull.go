@@ -132,25 +132,37 @@ func (m *Endpoint) pulled(x *pull) {
 	p, number := x.message.pair, x.message.head.number
 	m.received(x.message, x.receive, x.dest, x.err)
 	if !m.closed {
-		m.answer(p, control{kind: kindDone, number: number})
+		m.finish(p, number)
 	}
 }
 
-// answer sends a control frame, or queues it if there is no slot. The caller holds Endpoint.mu.
-func (m *Endpoint) answer(p *pair, c control) {
-	if len(p.controls) < controlsMost {
-		p.controls = append(p.controls, c)
+// finish notifies the sender of an offer that its bytes were read, or are not wanted. The offer
+// stays known until the sender has accepted this frame. Otherwise the answer to a probe, that the
+// offer is unknown, might arrive before this frame, and the send would fail. The caller holds
+// Endpoint.mu.
+func (m *Endpoint) finish(p *pair, number uint32) {
+	if !m.answer(p, control{kind: kindDone, number: number}) {
+		delete(p.offered, number)
 	}
-	if len(p.controls) == 1 {
+}
+
+// answer sends a control frame, or queues it if there is no slot. If too many frames are queued,
+// answer() returns false. The caller holds Endpoint.mu.
+func (m *Endpoint) answer(p *pair, c control) bool {
+	if len(p.controls) == controlsMost {
+		return false
+	}
+	if p.controls = append(p.controls, c); len(p.controls) == 1 {
 		m.pump(p)
 	}
+	return true
 }
 
 // tell sends a control frame. If there is no slot, tell() returns false. The caller holds
 // Endpoint.mu.
 func (m *Endpoint) tell(p *pair, c control) bool {
 	var b [skipLen]byte
-	i := m.begin(op{kind: c.kind, pair: p, number: c.number})
+	i := m.begin(op{kind: c.kind, result: c.result, pair: p, number: c.number})
 	o := ep.SendOptions{Context: uint64(i), Immediate: c.number, HasImmediate: true, More: true}
 	err := m.e.TrySend(p.back, c.append(b[:0]), o)
 	if err != nil {
@@ -184,7 +196,7 @@ func (m *Endpoint) control(p *pair, c control) bool {
 		return false
 	}
 	if o.read = true; c.result == doneUnknown {
-		o.err = ep.StatusReset
+		o.err = ErrForgotten
 	}
 	if o.accepted {
 		m.settle(o, o.err)

@@ -20,7 +20,7 @@ const (
 // Completion is the result of a send or a receive.
 type Completion struct {
 	Op  Op
-	Err error // nil, an ep.Status, ErrTruncated or ErrCanceled
+	Err error // nil, an ep.Status, ErrTruncated, ErrCanceled or ErrForgotten
 	// Context is the number from the Options of the send, or from the call that posted the
 	// receive.
 	Context uint64

@@ -234,7 +234,7 @@ func (c *Claimed) Discard() {
 		return
 	}
 	if x.head.kind == kindOffer && !m.closed {
-		m.answer(x.pair, control{kind: kindDone, number: x.head.number})
+		m.finish(x.pair, x.head.number)
 	}
 	m.forget(x)
 }

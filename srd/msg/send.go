@@ -133,6 +133,7 @@ func (h *Handle) Push() { h.below.Push() }
 // op is a request of the underlying endpoint.
 type op struct {
 	kind    byte // kind of the frame, or opRead
+	result  byte // result in a control frame
 	handle  *Handle
 	context uint64
 	ordered bool
@@ -305,6 +306,9 @@ func (m *Endpoint) departed(o op, c *ep.Completion) {
 		}
 		m.pump(o.pair)
 	case kindDone:
+		if o.result == doneRead {
+			delete(o.pair.offered, o.number)
+		}
 		m.pump(o.pair)
 	case kindSkip:
 		// After a reset, the skip frame is sent again in the next session. If the peer is

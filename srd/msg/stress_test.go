@@ -44,6 +44,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		sending.Go(func() { x.send(t, ctx, each) })
 		sending.Go(func() { x.sent(t, ctx, each) })
 		receiving.Go(func() { x.post(t, done) })
+		receiving.Go(func() { x.probe(done) })
 		receiving.Go(func() { x.received(t, done) })
 	}
 	sending.Wait()
@@ -122,6 +123,15 @@ func (x *node) post(t *testing.T, ctx context.Context) {
 			x.m.Cancel(2) // makes room for a receive that matches other messages
 			time.Sleep(100 * time.Microsecond)
 		}
+	}
+}
+
+// probe sends many probes, as on a busy host on which long messages take longer than
+// probeAfter.
+func (x *node) probe(ctx context.Context) {
+	for ctx.Err() == nil {
+		x.m.Probe()
+		time.Sleep(time.Millisecond)
 	}
 }
 
