@@ -83,7 +83,8 @@
 // The frame 5 0 has an epoch after the two bytes. It announces that ordered messages with
 // numbers below its immediate data will not be sent any more.
 //
-// A process draws a random epoch for each peer. A message has a result when the peer has
-// accepted it, or when it has failed. The receiver does not wait for numbers below the lowest
-// number without a result. A sender uses only numbers less than 256 above that number.
+// A process numbers its offers from a random number on, and draws a random epoch for each peer.
+// A message has a result when the peer has accepted it, or when it has failed. The receiver does
+// not wait for numbers below the lowest number without a result. A sender uses only numbers less
+// than 256 above that number.
 package msg

@@ -3,6 +3,7 @@ package msg
 import (
 	"context"
 	"encoding/binary"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"sync"
@@ -96,6 +97,8 @@ func Open(cfg Config) (*Endpoint, error) {
 	m := &Endpoint{
 		cfg: cfg, e: e, sends: newQueue(), receives: newQueue(), slots: make(chan struct{}, cfg.Endpoint.ReceiveDepth), stop: make(chan struct{}), readFor: readForMost,
 		pairs: map[ep.PublicKey]*pair{}, offers: map[uint32]*offer{},
+		// Peers may still have offers of a former process with this key.
+		number: rand.Uint32(),
 	}
 	m.scratch.New = func() any { b := make([]byte, 0, ep.EagerMost); return &b }
 	for range frames {

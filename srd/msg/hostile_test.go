@@ -153,8 +153,8 @@ func TestLiesAboutOffers(t *testing.T) {
 	bc := joined(t, b, c)
 	send(t, ctx, bc, 1, sequence(100_000), msg.Options{})
 	arrived(t, ctx, c, 1)
-	for number := range uint32(100) {
-		must(t, l.Confirm(ctx, l.h, []byte{3, 0}, ep.SendOptions{Immediate: number, HasImmediate: true}))
+	for i := range uint32(100) {
+		must(t, l.Confirm(ctx, l.h, []byte{3, 0}, ep.SendOptions{Immediate: b.Newest() - i, HasImmediate: true}))
 	}
 	waitFor(t, ctx, func() bool { return b.Stats().Bad == 1 })
 	if b.Sends().Poll(make([]msg.Completion, 1)) > 0 || b.Stats().Offers != 1 {

@@ -97,3 +97,31 @@ func TestOrderGoesOnAfterARestart(t *testing.T) {
 		return
 	}
 }
+
+// The sender of a long message restarts. Its new process sends another one before the receiver
+// has a receive for the first. Only the first one fails.
+func TestSenderOfAnOfferRestarts(t *testing.T) {
+	ctx := background(t)
+	key := ep.NewKey()
+	b := endpoint(t, msg.Config{})
+	begin := func(tag uint64) *msg.Endpoint {
+		a := endpoint(t, msg.Config{Endpoint: ep.Config{Key: key}})
+		send(t, ctx, joined(t, a, b), tag, sequence(100_000), msg.Options{})
+		return a
+	}
+	former := begin(1)
+	arrived(t, ctx, b, 1)
+	former.Close()
+	a := begin(2)
+	arrived(t, ctx, b, 2)
+	for i, want := range []error{ep.StatusRemoteInvalid, nil} {
+		receive(t, b, msg.Match{Tag: uint64(i) + 1}, 100_000, 0)
+		if c := next(t, ctx, b.Receives()); c.Err != want {
+			t.Errorf("message %d: %v, want %v", i+1, c.Err, want)
+		}
+	}
+	must(t, next(t, ctx, a.Sends()).Err)
+	if n := b.Stats().Bad; n > 0 {
+		t.Errorf("%d bad frames", n)
+	}
+}
