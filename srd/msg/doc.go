@@ -30,7 +30,8 @@
 //
 // Each peer may have Config.Unexpected messages here that have not matched a receive. In
 // addition, 256 messages of a peer may be held back because an earlier ordered message is
-// missing. With the defaults, unexpected and held messages occupy at most 4 MiB for each peer.
+// missing. A long message counts until its sender has accepted the answer that its bytes were
+// read. With the defaults, unexpected and held messages occupy at most 4 MiB for each peer.
 // Further messages of the peer wait at their sender, as if no receive were posted. The bounds of
 // one peer do not affect other peers, and do not delay answers for long messages.
 //

@@ -77,7 +77,7 @@ type pair struct {
 
 	unexpected []*message
 	loose      int                 // number of held messages that were removed from the count of package ep
-	offered    map[uint32]struct{} // numbers of the peer's offers, until the peer accepts our frame kindDone
+	offered    map[uint32]*message // the peer's offers by number, until the peer has accepted our frame kindDone
 
 	reading  int     // reads without a result
 	pulls    []*pull // messages with bytes to read
@@ -236,9 +236,9 @@ func (m *Endpoint) frame(c *ep.Completion) {
 	x.place.Data = nil
 	if h.kind == kindOffer {
 		if p.offered == nil {
-			p.offered = map[uint32]struct{}{}
+			p.offered = map[uint32]*message{}
 		}
-		p.offered[h.number] = struct{}{}
+		p.offered[h.number] = x
 	}
 	if !h.ordered {
 		m.arrive(x)
@@ -247,7 +247,6 @@ func (m *Endpoint) frame(c *ep.Completion) {
 	run, ok := p.in.admit(h.epoch, h.seq, h.seq-uint32(h.behind), x)
 	if !ok {
 		m.bad++
-		delete(p.offered, h.number)
 		m.forget(x)
 	}
 	for _, r := range run {
@@ -286,6 +285,9 @@ func (m *Endpoint) forget(x *message) {
 		x.pair.loose--
 	}
 	x.place.Release()
+	if x.head.kind == kindOffer {
+		delete(x.pair.offered, x.head.number)
+	}
 	*x = message{}
 	if len(m.spare) < spareMost {
 		m.spare = append(m.spare, x)

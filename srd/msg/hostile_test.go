@@ -29,6 +29,16 @@ func newLiar(t *testing.T, key ep.PrivateKey, b *msg.Endpoint) *liar {
 	return &liar{e, h}
 }
 
+// answer accepts the next answer about an offer.
+func (l *liar) answer(t *testing.T, ctx context.Context) (number uint32, unknown bool) {
+	t.Helper()
+	must(t, l.PostReceive(make([]byte, 10), 0))
+	var c [1]ep.Completion
+	_, err := l.Receives().Wait(ctx, c[:])
+	must(t, err)
+	return c[0].Immediate, c[0].Data[1] == 1
+}
+
 // eager makes the frame of a short message. With an epoch the message is ordered.
 func eager(tag, epoch uint64, seq uint32, data []byte) []byte {
 	b := []byte{1}
@@ -214,13 +224,35 @@ func TestProbeOfAMessageThatWasRead(t *testing.T) {
 	probe(stray)
 	waitFor(t, ctx, func() bool { return b.Answers() > 0 })
 	for range offers + 1 {
-		must(t, l.PostReceive(make([]byte, 10), 0))
-		var c [1]ep.Completion
-		_, err := l.Receives().Wait(ctx, c[:])
-		must(t, err)
-		if unknown := c[0].Data[1] == 1; unknown != (c[0].Immediate == stray) {
-			t.Errorf("answer %d about message %d", c[0].Data[1], c[0].Immediate)
+		number, unknown := l.answer(t, ctx)
+		if unknown != (number == stray) {
+			t.Errorf("unknown %v: message %d", unknown, number)
 		}
+	}
+}
+
+// A program discards many long messages at once, while their sender accepts no answers. The
+// sender later gets an answer about each of them.
+func TestManyMessagesDiscardedAtOnce(t *testing.T) {
+	ctx := background(t)
+	const offers = 1500
+	b := endpoint(t, msg.Config{Unexpected: offers})
+	l := newLiar(t, ep.NewKey(), b)
+	for number := range uint32(offers) {
+		must(t, l.Send(ctx, l.h, offered(number, 100, 7), ep.SendOptions{Quiet: true}))
+	}
+	arrived(t, ctx, b, offers)
+	for range offers {
+		c, _ := b.Claim(msg.Match{})
+		c.Discard()
+	}
+	seen := map[uint32]bool{}
+	for len(seen) < offers {
+		number, unknown := l.answer(t, ctx)
+		if unknown || seen[number] {
+			t.Fatalf("unknown %v: message %d, after %d others", unknown, number, len(seen))
+		}
+		seen[number] = true
 	}
 }
 

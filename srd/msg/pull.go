@@ -17,9 +17,9 @@ const (
 	// occupies a receive for at most readForMost. A peer with less than 0.6 Mbit/s cannot finish
 	// a read within readForMost.
 	readForMost = time.Minute
-	// controlsMost bounds the control frames that wait for a slot of the underlying handle. Only
-	// with a peer that does not accept its answers are there so many. Further answers are dropped:
-	// a peer without an answer sends its probe again.
+	// controlsMost bounds the control frames that wait for a slot of the underlying handle. Further
+	// probes and answers to probes are dropped, because all probes are repeated. Frames kindDone are
+	// never dropped. The offers of the peer, which Config.Unexpected bounds, also bound these frames.
 	controlsMost = 1024
 	// probeAfter is how often the sender of a long message sends a probe to its receiver.
 	probeAfter = 5 * time.Second
@@ -54,8 +54,12 @@ func (m *Endpoint) pump(p *pair) {
 		}
 		p.back = back
 	}
-	for len(p.controls) > 0 && m.tell(p, p.controls[0]) {
-		p.controls = slices.Delete(p.controls, 0, 1)
+	n := 0
+	for n < len(p.controls) && m.tell(p, p.controls[n]) {
+		n++
+	}
+	if p.controls = p.controls[n:]; len(p.controls) == 0 {
+		p.controls = nil
 	}
 	if p.skips && m.tell(p, control{kind: kindSkip, number: p.out.base, epoch: p.out.epoch}) {
 		p.skips = false
@@ -127,35 +131,33 @@ func (m *Endpoint) abandon(p *pair) {
 	p.pulls = nil
 }
 
-// pulled completes a long message and notifies its sender. The caller holds Endpoint.mu.
-func (m *Endpoint) pulled(x *pull) {
-	p, number := x.message.pair, x.message.head.number
-	m.received(x.message, x.receive, x.dest, x.err)
-	if !m.closed {
-		m.finish(p, number)
+// pulled completes a long message. The caller holds Endpoint.mu.
+func (m *Endpoint) pulled(x *pull) { m.received(x.message, x.receive, x.dest, x.err) }
+
+// finish frees a message that was received, or is not wanted. An offer is freed only after its
+// sender has accepted the frame kindDone. Otherwise the answer to a probe, that the offer is
+// unknown, might arrive before this frame, and the send would fail. The caller holds Endpoint.mu.
+func (m *Endpoint) finish(x *message) {
+	if x.head.kind != kindOffer || m.closed {
+		m.forget(x)
+		return
+	}
+	m.queue(x.pair, control{kind: kindDone, number: x.head.number})
+}
+
+// answer sends a probe, or an answer to a probe. If too many control frames wait for a slot,
+// answer() drops it. The caller holds Endpoint.mu.
+func (m *Endpoint) answer(p *pair, c control) {
+	if len(p.controls) < controlsMost {
+		m.queue(p, c)
 	}
 }
 
-// finish notifies the sender of an offer that its bytes were read, or are not wanted. The offer
-// stays known until the sender has accepted this frame. Otherwise the answer to a probe, that the
-// offer is unknown, might arrive before this frame, and the send would fail. The caller holds
-// Endpoint.mu.
-func (m *Endpoint) finish(p *pair, number uint32) {
-	if !m.answer(p, control{kind: kindDone, number: number}) {
-		delete(p.offered, number)
-	}
-}
-
-// answer sends a control frame, or queues it if there is no slot. If too many frames are queued,
-// answer() returns false. The caller holds Endpoint.mu.
-func (m *Endpoint) answer(p *pair, c control) bool {
-	if len(p.controls) == controlsMost {
-		return false
-	}
+// queue sends a control frame as soon as there is a slot. The caller holds Endpoint.mu.
+func (m *Endpoint) queue(p *pair, c control) {
 	if p.controls = append(p.controls, c); len(p.controls) == 1 {
 		m.pump(p)
 	}
-	return true
 }
 
 // tell sends a control frame. If there is no slot, tell() returns false. The caller holds

@@ -94,7 +94,7 @@ func (m *Endpoint) deliver(x *message, r *receive) (over bool) {
 	return over
 }
 
-// received completes a receive with a message, and frees both. The caller holds Endpoint.mu.
+// received completes a receive with a message, and finishes both. The caller holds Endpoint.mu.
 func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
 	c := Completion{
 		Op: OpReceive, Err: err, Context: r.context, From: x.pair.key, Tag: x.head.tag, Data: data, Size: x.size(),
@@ -107,7 +107,6 @@ func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
 		c.slot = m.slots
 	}
 	m.receives.add(c)
-	m.forget(x)
 	r.open--
 	switch {
 	case !r.multi:
@@ -115,6 +114,7 @@ func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
 	case r.retired:
 		m.release(r)
 	}
+	m.finish(x)
 }
 
 // release completes a receive for several messages, unless messages in it are still being read.
@@ -233,8 +233,5 @@ func (c *Claimed) Discard() {
 	if c.x = nil; x == nil {
 		return
 	}
-	if x.head.kind == kindOffer && !m.closed {
-		m.finish(x.pair, x.head.number)
-	}
-	m.forget(x)
+	m.finish(x)
 }

@@ -307,7 +307,7 @@ func (m *Endpoint) departed(o op, c *ep.Completion) {
 		m.pump(o.pair)
 	case kindDone:
 		if o.result == doneRead {
-			delete(o.pair.offered, o.number)
+			m.forget(o.pair.offered[o.number])
 		}
 		m.pump(o.pair)
 	case kindSkip:
