@@ -250,6 +250,9 @@ func TestRestart(t *testing.T) {
 		t.Error(err)
 	}
 	confirm(t, ctx, a, h, "second", ep.StatusOK)
+	if s := a.Stats(); s.Restarts != 1 || s.Lost != 0 {
+		t.Errorf("%+v", s)
+	}
 }
 
 // Closing a handle flushes its requests. Those of another handle to the same peer continue.

@@ -2,6 +2,7 @@ package ep
 
 import (
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/srdtun/srdtun/srd"
@@ -110,11 +111,12 @@ func (l *link) end(s Status) {
 }
 
 // Restarted implements loop.App.
-func (l *link) Restarted(mono.Time) { l.begun() }
+func (l *link) Restarted(mono.Time) { l.begun(&l.ep.counts.restarts) }
 
-// begun ends the requests that began in a session that has ended. Requests that have not begun
-// are kept and start in the next session.
-func (l *link) begun() {
+// begun ends the requests that began in a session that has ended, and counts its end in `why`.
+// Requests that have not begun are kept and start in the next session.
+func (l *link) begun(why *atomic.Uint64) {
+	why.Add(1)
 	l.in.reset()
 	l.out.reset()
 }
@@ -128,13 +130,13 @@ func (l *link) Advance(now mono.Time) {
 	l.out.expire(now)
 	s := l.state(now)
 	if s.goodbyes > l.goodbyes && !s.ready {
-		l.begun()
+		l.begun(&l.ep.counts.goodbyes)
 	}
 	l.goodbyes = s.goodbyes
 	l.listen(now, &s)
 	switch idle := l.ep.cfg.IdleTimeout; {
 	case l.broken():
-		l.begun()
+		l.begun(&l.ep.counts.lost)
 		l.ending = true
 	case s.foreign && !l.out.idle():
 		l.end(StatusBadDestination)

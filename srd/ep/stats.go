@@ -16,6 +16,9 @@ type counts struct {
 	written    atomic.Uint64
 	read       atomic.Uint64
 	denied     atomic.Uint64
+	restarts   atomic.Uint64
+	goodbyes   atomic.Uint64
+	lost       atomic.Uint64
 }
 
 // Stats has the counters of an endpoint.
@@ -31,10 +34,15 @@ type Stats struct {
 	// Violations counts peers' messages that break the rules of this package. Each violation
 	// ended a session.
 	Violations uint64
-	Posted     int // posted receives that no message has reserved
-	Unpolled   int // completions that were not polled
-	Handles    int
-	Peers      int // number of keys with a handle, or allowed
+	// The next three fields count the ends of sessions after which begun requests complete with
+	// StatusReset.
+	Restarts uint64 // the peer has a new process
+	Goodbyes uint64 // the peer ended the session
+	Lost     uint64 // the peer did not answer, so the transport gave up its messages
+	Posted   int    // posted receives that no message has reserved
+	Unpolled int    // completions that were not polled
+	Handles  int
+	Peers    int // number of keys with a handle, or allowed
 }
 
 // Stats returns the endpoint's counters.
@@ -45,6 +53,7 @@ func (e *Endpoint) Stats() (v Stats) {
 	v.NotReady, v.Received, v.Refused = e.counts.notReady.Load(), e.counts.received.Load(), e.counts.refused.Load()
 	v.TooLong, v.Violations = e.counts.tooLong.Load(), e.counts.violations.Load()
 	v.Written, v.Read, v.Denied = e.counts.written.Load(), e.counts.read.Load(), e.counts.denied.Load()
+	v.Restarts, v.Goodbyes, v.Lost = e.counts.restarts.Load(), e.counts.goodbyes.Load(), e.counts.lost.Load()
 	v.Posted, v.Unpolled = e.receives.posted(), e.departures.len()+e.arrivals.len()
 	e.mu.Lock()
 	defer e.mu.Unlock()

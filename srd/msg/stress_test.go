@@ -89,7 +89,7 @@ func (x *node) sent(t *testing.T, ctx context.Context, each int) {
 		x.m.Probe() // as on a busy host, where messages take longer than the time between probes
 		for _, c := range batch[:n] {
 			if c.Err != nil {
-				t.Errorf("node %d: %v", x.seed, c.Err)
+				t.Errorf("node %d: %v; %+v", x.seed, c.Err, x.m.Stats())
 			}
 		}
 	}
