@@ -5,8 +5,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
 // cli runs the srdtun binary on a host, and returns its standard output and standard error.
@@ -114,6 +116,63 @@ func TestSecondTunnelIsToldBeforeItTakesTheFirst(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPeersOnTheLinkAreNoConflict starts two tunnels that take all traffic, with servers on a
+// directly connected link. No rule or route takes the outer packets from that link, so nothing may
+// be told. When only a default route leads to the servers, the conflict is true, and one of the
+// tunnels must be degraded.
+func TestPeersOnTheLinkAreNoConflict(t *testing.T) {
+	side(t)
+	for name, shape := range map[string]struct{ first, second func(*client) }{
+		"the second has its own mark": {plain, ownMark},
+		"the second has halves":       {plain, halves},
+		"the first has its own mark":  {ownMark, plain},
+		"the first has halves":        {halves, plain},
+		"halves and a mark":           {halves, ownMark},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := direct(t, fabric.DirectSpec{})
+			first, second := clientAt(t, d.A, d.B, 1), clientAt(t, d.A, d.B, 2)
+			shape.first(&first)
+			shape.second(&second)
+			const conflict = " go into "
+			said := first.detach(t)
+			second.write(t)
+			said += cli(t, d.A, "check", second.File) + second.detach(t)
+			for _, c := range []client{first, second} {
+				if !answers(d.A, c.inner) {
+					t.Errorf("%s does not answer", c.inner)
+				}
+			}
+			time.Sleep(time.Second) // both daemons notice the last change of rules
+			for _, c := range []client{first, second} {
+				said += cli(t, d.A, "check", c.File) + cli(t, d.A, "events", c.Name) + health(t, c.Node)
+			}
+			if said += cli(t, d.A, "doctor"); strings.Contains(said, conflict) {
+				t.Errorf("it tells of a conflict that there is not:\n%s", said)
+			}
+			told := func() bool { return strings.Contains(health(t, first.Node)+health(t, second.Node), conflict) }
+			do(t, d.A, "ip route add default via 10.1.1.2 dev eth0 onlink; ip route del 10.1.1.0/24 dev eth0")
+			await(t, "conflict", told)
+			do(t, d.A, "ip route add 10.1.1.0/24 dev eth0 src 10.1.1.1")
+			await(t, "end of the conflict", func() bool { return !told() })
+		})
+	}
+}
+
+// TestRoamingPeerInAnotherTunnelIsNamed routes packets to a peer without configured endpoints into
+// another tunnel. The peer's packets still arrive, but no answer reaches it.
+func TestRoamingPeerInAnotherTunnelIsNamed(t *testing.T) {
+	side(t)
+	d := direct(t, fabric.DirectSpec{})
+	p := passive(t, d.A, d.B, 0)
+	must(t, p.A.Await(tunnel.Inner4(2)))
+	do(t, d.B, "ip tuntap add wgq0 mode tun; ip addr add 10.66.0.2/32 dev wgq0; ip link set wgq0 up; ip route add 10.1.1.1/32 dev wgq0")
+	line := "peer " + p.B.Config.Peers[0].Name + ": packets to its endpoint 10.1.1.1 go into the tunnel wgq0"
+	await(t, "conflict", func() bool { return strings.Contains(health(t, p.B), line) })
+	do(t, d.B, "ip link del wgq0")
+	await(t, "end of the conflict", func() bool { return strings.HasPrefix(health(t, p.B), p.B.Name+": ok: ") })
 }
 
 // TestSecondHalvesAreRefused starts two tunnels with the same half prefixes. The second tunnel must

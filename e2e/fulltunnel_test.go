@@ -25,14 +25,20 @@ type client struct {
 // clientOf makes client number i, and starts only its server on B(i).
 func clientOf(t *testing.T, f *fabric.Fabric, i int) client {
 	t.Helper()
+	return clientAt(t, f.A(1), f.B(i), i)
+}
+
+// clientAt makes client number i on one host, and starts only its server on another.
+func clientAt(t *testing.T, at, server *fabric.Host, i int) client {
+	t.Helper()
 	inside := func(last int) []netip.Prefix {
 		return []netip.Prefix{netip.MustParsePrefix(fmt.Sprintf("10.8%d.0.%d/24", i, last))}
 	}
-	do(t, f.B(i), "ip addr add "+wideWorld+"/32 dev lo")
-	a := node(t, f.A(1), fmt.Sprintf("a%d", i), tunnel.Config{Address: inside(1), ListenPort: 41000 + i, SourcePorts: 4})
-	b := node(t, f.B(i), fmt.Sprintf("b%d", i), tunnel.Config{Address: inside(2), SourcePorts: 4})
+	do(t, server, "ip addr replace "+wideWorld+"/32 dev lo")
+	a := node(t, at, fmt.Sprintf("a%d", i), tunnel.Config{Address: inside(1), ListenPort: 41000 + i, SourcePorts: 4})
+	b := node(t, server, fmt.Sprintf("b%d", i), tunnel.Config{Address: inside(2), ListenPort: tunnel.DefaultPort + i, SourcePorts: 4})
 	a.Config.Peers = []tunnel.Peer{{Name: "server", PublicKey: b.PublicKey, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")},
-		Endpoints: []netip.AddrPort{netip.AddrPortFrom(f.B(i).Addr4(), tunnel.DefaultPort)}}}
+		Endpoints: []netip.AddrPort{netip.AddrPortFrom(server.Addr4(), uint16(tunnel.DefaultPort+i))}}}
 	b.Config.Peers = []tunnel.Peer{{Name: "client", PublicKey: a.PublicKey, AllowedIPs: []netip.Prefix{inside(1)[0].Masked()}}}
 	must(t, b.Start())
 	return client{a, b, fmt.Sprintf("10.8%d.0.2", i)}

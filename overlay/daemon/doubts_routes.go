@@ -38,14 +38,15 @@ func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 			}
 		}
 	}
-	marked := netconf.MarkedPackets(plan.OuterMark(), c.Interface.Name)
 	own := ownersOf(c)
-	for _, o := range marked {
+	for _, o := range netconf.MarkedPackets(plan.OuterMark(), func(tunnel string) bool {
+		return tunnel == c.Interface.Name || slices.ContainsFunc(others, func(st *control.Status) bool { return st.Interface == tunnel })
+	}) {
 		if netconf.Tunnel(o.Interface()) == "" && plan.Takes(o) {
 			all = append(all, c.Doubt("peer", "allowed_ips", "%s", taken(o, c.Interface.Name, own)))
 		}
 	}
-	for _, o := range outerOf(c.Interface.Name, others, marked) {
+	for _, o := range outerOf(c.Interface.Name, others) {
 		if plan.Takes(o) {
 			all = append(all, c.Doubt("peer", "allowed_ips", "%s", taken(o, c.Interface.Name, own)))
 		}
@@ -122,10 +123,10 @@ func wouldEnter(c *config.Config, to netip.Addr, mark uint32) string {
 	return ""
 }
 
-// Enters returns a line for each address to which a running tunnel sends its outer packets through
-// the interface `name`. Enters leaves out tunnels with a policy rule for their mark, because the
-// interface's own status names them. The function whole() returns the interface's status with all
-// peers, including peers without a path. Enters calls whole() only if it has a line to return.
+// Enters returns a line for each address to which another running daemon sends its outer packets
+// through the interface `name`. The interface's own status names the tunnels of other programs. The
+// function whole() returns the interface's status with all peers, including peers without a path.
+// Enters calls whole() only if it has a line to return.
 func Enters(name string, others []*control.Status, whole func() (*control.Status, error)) []string {
 	return enters(name, others, func() []owner {
 		st, err := whole()
@@ -142,7 +143,7 @@ func enters(name string, others []*control.Status, ownersNow func() []owner) (li
 		return nil
 	}
 	owners := sync.OnceValue(ownersNow)
-	for _, o := range outerOf(name, others, netconf.MarkedPackets(0, name)) {
+	for _, o := range outerOf(name, others) {
 		if o.Interface() != link.Index {
 			continue
 		}
@@ -153,14 +154,10 @@ func enters(name string, others []*control.Status, ownersNow func() []owner) (li
 	return lines
 }
 
-// outerOf returns the outer packets of other interfaces, except those whose mark is in `marked`. Of
-// the paths that are not bound to an interface, outerOf uses only the first one to each address of
-// a peer.
-func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v []netconf.Outer) {
+// outerOf returns the outer packets of other interfaces. Of the paths that are not bound to an
+// interface, outerOf uses only the first one to each address of a peer.
+func outerOf(name string, others []*control.Status) (v []netconf.Outer) {
 	for _, st := range others {
-		if slices.ContainsFunc(marked, func(o netconf.Outer) bool { return o.Mark == st.FwMark }) {
-			continue
-		}
 		if _, err := net.InterfaceByName(st.Interface); st.Interface == name || err != nil {
 			continue // it is in another network namespace
 		}

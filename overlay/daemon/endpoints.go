@@ -193,9 +193,9 @@ func (ep *endpoints) placeChanged() {
 			continue
 		}
 		ep.place(p)
-		for _, r := range remotes {
-			ep.reportSelf(target{p, r})
-			ep.reportLoop(target{p, r})
+		for _, w := range p.targets() {
+			ep.reportSelf(w)
+			ep.reportLoop(w)
 		}
 	}
 	ep.conditions.forget(ep.running.peers())

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"sync"
 
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // targetsMost bounds the number of remote addresses whose routes follow() checks in one round. Each
@@ -18,6 +21,29 @@ const targetsMost = 64
 type target struct {
 	peer   *peer
 	remote netip.AddrPort
+	name   string // its text; without the port if the address is not configured, because the port changes
+}
+
+// targets returns p's endpoints. For a peer without endpoints, targets returns its validated
+// addresses as long as it has a session. Afterwards the peer may be anywhere.
+func (p *peer) targets() (v []target) {
+	for _, r := range p.remotes() {
+		v = append(v, target{p, r, r.String()})
+	}
+	present := len(p.cfg().Endpoints) == 0
+	if present {
+		p.link.Do(func(now mono.Time, c *srd.Conn) { present = c.Session(now).Ready })
+	}
+	if !present {
+		return v
+	}
+	for _, r := range p.remote.callback.proven {
+		name := r.Addr().String()
+		if !slices.ContainsFunc(v, func(w target) bool { return w.name == name }) {
+			v = append(v, target{p, r, name})
+		}
+	}
+	return v
 }
 
 // checkRoutes reports endpoints that cannot work, because they are this daemon itself or are
@@ -26,16 +52,16 @@ type target struct {
 func (ep *endpoints) checkRoutes() {
 	var all []target
 	for _, p := range ep.running.peers() {
-		for _, r := range p.remotes() {
-			all = append(all, target{p, r})
-		}
+		all = append(all, p.targets()...)
 	}
 	bypassed := map[string]string{}
 	for i := range min(len(all), targetsMost) {
 		w := all[(ep.nextChecked+i)%len(all)]
 		ep.reportSelf(w)
 		ep.reportLoop(w)
-		ep.findBypasses(w.remote, bypassed)
+		if len(w.peer.cfg().Endpoints) > 0 {
+			ep.findBypasses(w.remote, bypassed)
+		}
 	}
 	if ep.nextChecked += targetsMost; ep.nextChecked >= len(all) {
 		ep.nextChecked = 0
@@ -47,7 +73,7 @@ func (ep *endpoints) checkRoutes() {
 
 // reportSelf reports an endpoint that is a socket of this daemon.
 func (ep *endpoints) reportSelf(w target) {
-	at := w.remote.String()
+	at := w.name
 	self := ep.uplinks.host.owns(srd.UplinkOf(w.remote.Addr(), 0)) && ep.sockets.bank.HasPort(w.remote.Port())
 	k, line := condition{events.EndpointSelf, w.peer, at}, ""
 	if self {
@@ -62,7 +88,7 @@ func (ep *endpoints) reportSelf(w target) {
 // reportLoop reports an endpoint to which packets would go through this tunnel, or through
 // another tunnel that paths.local does not name.
 func (ep *endpoints) reportLoop(w target) {
-	at, line := w.remote.String(), ""
+	at, line := w.name, ""
 	switch name, own := ep.uplinks.tunnelTo(w.remote); {
 	case own:
 		if prefix, title := takerOf(ownersOf(ep.running.cfg()), w.remote.Addr()); title != "" {
@@ -92,7 +118,7 @@ func (ep *endpoints) forgetTargets() {
 		if k.kind != events.RoutingLoop && k.kind != events.EndpointSelf {
 			continue
 		}
-		if slices.ContainsFunc(k.peer.remotes(), func(r netip.AddrPort) bool { return r.String() == k.subject }) {
+		if slices.ContainsFunc(k.peer.targets(), func(w target) bool { return w.name == k.subject }) {
 			continue
 		}
 		ep.conditions.set(k, false)
@@ -112,12 +138,20 @@ func prefixed(text, line string) string {
 	return text + line
 }
 
-// reportTaken reports outer packets of other tunnels that are routed into this tunnel, and
-// identifies them by policy rules for their marks.
+// reportTaken reports outer packets of other programs' tunnels that are routed into this tunnel,
+// and identifies them by policy rules for their marks. It leaves out the tunnels of other daemons,
+// because each of them checks its own endpoints, with reportLoop.
 func (ep *endpoints) reportTaken() {
 	name, index := ep.device.tun.Name(), ep.device.net.Index()
 	found := map[string]netconf.Outer{}
-	for _, o := range netconf.MarkedPackets(ep.sockets.mark.Load(), name) {
+	daemons := sync.OnceValue(func() []rundir.Place {
+		all, _ := rundir.All() // on an error, every tunnel counts as one of another program
+		return all
+	})
+	known := func(tunnel string) bool {
+		return tunnel == name || tunnel != "" && slices.ContainsFunc(daemons(), func(p rundir.Place) bool { return p.Device == tunnel })
+	}
+	for _, o := range netconf.MarkedPackets(ep.sockets.mark.Load(), known) {
 		if o.Interface() == index {
 			found[o.What] = o
 		}

@@ -25,14 +25,15 @@ const rulesMost = 64
 // MarkedPackets returns the packets that a policy rule of this host keeps out of a tunnel because
 // of their mark. With such rules, VPNs keep their outer packets out of their own tunnels. The rule
 // is "not from all fwmark MARK lookup TABLE" in wg-quick(8) and srdtun, and "from all fwmark MARK
-// lookup main" in Tailscale. The parameter `own` is the mark of this tunnel's packets, and `name`
-// is the tunnel's interface.
-func MarkedPackets(own uint32, name string) (v []Outer) {
+// lookup main" in Tailscale. The parameter `own` is the mark of this tunnel's packets. The function
+// known() reports whether the destinations of a tunnel's outer packets are known otherwise.
+// MarkedPackets leaves out these tunnels, because it knows only the mark.
+func MarkedPackets(own uint32, known func(tunnel string) bool) (v []Outer) {
 	for _, f := range families {
 		rules, _ := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(f) }) // on an error the kernel lacks the family
 		for _, r := range rules[:min(len(rules), rulesMost)] {
 			o, ok := markedBy(r, f)
-			if ok && o.Mark != own && o.What != name && !slices.ContainsFunc(v, func(p Outer) bool { return p.Mark == o.Mark && p.V6 == o.V6 }) {
+			if ok && o.Mark != own && !known(o.What) && !slices.ContainsFunc(v, func(p Outer) bool { return p.Mark == o.Mark && p.V6 == o.V6 }) {
 				o.What = describe(o.What, o.Mark)
 				v = append(v, o)
 			}

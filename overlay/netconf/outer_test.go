@@ -26,12 +26,15 @@ func routeIn(t *testing.T, link netlink.Link, table int, dst string) {
 // are not outer packets.
 func TestMarksOfOtherTunnels(t *testing.T) {
 	host(t)
-	if v := MarkedPackets(0, "srd0"); len(v) > 0 {
+	known := func(tunnel string) bool { return tunnel == "srd0" || tunnel == "srd1" }
+	if v := MarkedPackets(0, known); len(v) > 0 {
 		t.Fatalf("a host without rules: %+v", v)
 	}
-	wg, ours := tun(t, "wg0"), tun(t, "srd0")
+	wg, ours, other := tun(t, "wg0"), tun(t, "srd0"), tun(t, "srd1")
 	routeIn(t, wg, 4242, "0.0.0.0/0")
+	routeIn(t, other, 4243, "0.0.0.0/0")
 	routeIn(t, ours, 77, "0.0.0.0/0")
+	rule(t, 31000, 4243, 4242, true)         // another daemon's, with the same mark
 	rule(t, 32000, 4242, 4242, true)         // wg-quick(8)
 	rule(t, 5210, tableMain, 0x80000, false) // Tailscale
 	rule(t, 5211, tableMain, 0x80000, false) // the same mark twice
@@ -40,13 +43,13 @@ func TestMarksOfOtherTunnels(t *testing.T) {
 	rule(t, 102, 9999, 7, true)              // a table without a route
 	want := []string{"packets with the mark 0x80000, which a rule keeps out of tunnels,", "the outer packets of wg0 (mark 0x1092)"}
 	var got []string
-	for _, o := range MarkedPackets(0, "srd0") {
+	for _, o := range MarkedPackets(0, known) {
 		got = append(got, o.What)
 	}
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if v := MarkedPackets(4242, "srd0"); len(v) != 1 || v[0].Mark != 0x80000 {
+	if v := MarkedPackets(4242, known); len(v) != 1 || v[0].Mark != 0x80000 {
 		t.Errorf("with that mark itself: %+v", v)
 	}
 }
