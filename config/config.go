@@ -76,6 +76,7 @@ type Config struct {
 	copy      string // the copy of File that was read; "": File itself
 	keyFiles  []KeyFile
 	wide      fs.FileMode // accepted permissions of others on File
+	writable  []error     // warnings about files of commands that others could change
 	Interface Interface
 	Paths     Paths
 	Transport Transport

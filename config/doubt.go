@@ -24,7 +24,11 @@ func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
 		if k.wide != 0 {
 			d.all = append(d.all, c.DoubtFile(k, open, k.wide))
 		}
+		if k.writer != nil {
+			d.all = append(d.all, c.DoubtFile(k, "%s", k.writer.Text(k.Path, "could read or replace the key", inRootDir)))
+		}
 	}
+	d.all = append(d.all, c.writable...)
 	if len(c.Interface.Address) == 0 {
 		d.all = append(d.all, c.fault("interface", "address", "is missing: this host has no address in the tunnel, so its own programs cannot use it"))
 	}

@@ -6,7 +6,8 @@ import (
 )
 
 // Load reads, parses and validates a configuration file. The file and its key files must be
-// regular files that only their owner may access. Every error of Load is an [*Error].
+// regular files that only their owner may access. A process of root loads no file that another user
+// could change (ErrOthersWrite). Every error of Load is an [*Error].
 func Load(file string) (*Config, error) { return LoadCopy(file, file) }
 
 // LoadCopy loads the copy of a file that systemd passed to a service (systemd.exec(5),
@@ -19,13 +20,16 @@ func LoadCopy(file, from string) (*Config, error) {
 		return nil, &Error{File: file, Msg: err.Error(), cause: err}
 	}
 	c, err := parse(file, from, data)
-	if c != nil {
-		c.wide = wide
+	if err != nil {
+		return nil, err
 	}
-	if c != nil && from != file {
+	if c.wide = wide; from != file {
 		c.copy = from
 	}
-	return c, err
+	if err := c.checkWriters(from); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Reread loads the file of c again. Reread fails for systemd's copy of a file, because the copy

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"github.com/srdtun/srdtun/internal/writers"
 )
 
 // maxKeyFileBytes bounds the size of a key file in bytes. It is much larger than a key with its
@@ -73,7 +75,7 @@ func (s section) secretFile(key, fileKey string) Secret {
 		return Secret{}
 	}
 	path, from := s.doc.keyFile(name)
-	s.doc.keyFiles = append(s.doc.keyFiles, KeyFile{s.doc.lines.line(s.off(fileKey)), s.name + "." + fileKey, path, !filepath.IsAbs(name), 0})
+	s.doc.keyFiles = append(s.doc.keyFiles, KeyFile{s.doc.lines.line(s.off(fileKey)), s.name + "." + fileKey, path, !filepath.IsAbs(name), 0, writers.Of(from)})
 	data, wide, err := readPrivate(from, maxKeyFileBytes)
 	if err != nil {
 		if name = path; looksDrawn(s.text(fileKey, "")) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/internal/keytext"
+	"github.com/srdtun/srdtun/internal/writers"
 )
 
 // document is a file that the parser reads. It collects all faults. Whatever the order of the
@@ -33,7 +34,8 @@ type KeyFile struct {
 	Path     string
 	Relative bool // Path was relative to the configuration, so a service manager can pass the file with it
 
-	wide fs.FileMode // accepted permissions of group and others
+	wide   fs.FileMode     // accepted permissions of group and others
+	writer *writers.Writer // how another user could change it; nil: none could
 }
 
 type fault struct {

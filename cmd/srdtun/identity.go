@@ -215,8 +215,14 @@ func startingCommand() *cobra.Command {
 		Args:   takes(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, err := config.Load(filepath.Join(configDir(), args[0]+suffix))
-			if err != nil {
-				return nil // the daemon itself reports faults of its file
+			switch {
+			case errors.Is(err, config.ErrOthersWrite):
+				// The daemon, which reports other faults, does not see the original file. It does
+				// not run commands as root, so it may start.
+				fmt.Fprintf(os.Stderr, "srdtun: %v (warning)\n", err)
+				return nil
+			case err != nil:
+				return nil
 			}
 			return warnClashes(c, &reporter{})
 		},

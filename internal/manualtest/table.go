@@ -91,6 +91,7 @@ var Table = []Run{
 	{"docs/reload.md", "polkit.addRule", "", "needs polkit and systemd-resolved"},
 	{"docs/reload.md", "post_up", inConfig, ""},
 	{"docs/reload.md", "[Service]", "TestRefusedCommandIsExplained", "the error that it ends; the drop-in needs systemd"},
+	{"docs/reload.md", "/srv/lab/lab.toml:", "TestOthersFilesRunNothingAsRoot", "the form of the line"},
 	{"docs/wireguard.md", "srdtun import wg0.conf", ByCommands, ""},
 	{"docs/wireguard.md", "fwmark = 46", inConfig, ""},
 	{"docs/wireguard.md", "table inet dscp", "TestDSCPOfOuterPackets", ""},

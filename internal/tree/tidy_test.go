@@ -192,7 +192,7 @@ func forbidden(s *source, to string) string {
 		return "the transport does not know that it is simulated"
 	case under(s.dir, "sim") && under(to, "sim") && !slices.Contains(below(s.dir), to):
 		return "the simulator's packages import those below them alone: " + strings.Join(layers, ", ")
-	case s.dir == "config" && !under(to, "internal/bounded", "internal/keytext", "internal/peerid", "internal/wgquick"):
+	case s.dir == "config" && !under(to, "internal/bounded", "internal/keytext", "internal/peerid", "internal/wgquick", "internal/writers"):
 		return "the configuration is read without the rest"
 	case to == "config" && !s.test && !under(s.dir, "cmd", "overlay/daemon"):
 		return "only the command and the daemon read configurations; others take arguments"
