@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/tunnel"
@@ -85,4 +86,39 @@ func TestNoWayIsNamed(t *testing.T) {
 func health(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
 	return do(t, n.Host, fmt.Sprintf(`"%s" show --check %s 2>&1 || echo exit $?`, bin, n.Name))
+}
+
+// TestUplinkWithoutRouteIsNamed gives an end a second interface in paths.local, without a route to
+// the peer. The session works, and "show --check" must name the interface until it has a route, or
+// until paths.local does not name it.
+func TestUplinkWithoutRouteIsNamed(t *testing.T) {
+	side(t)
+	for name, mend := range map[string]func(t *testing.T, a *tunnel.Node){
+		"a route":      func(t *testing.T, a *tunnel.Node) { do(t, a.Host, "ip route add default dev eth1") },
+		"another file": func(t *testing.T, a *tunnel.Node) { cli(t, a.Host, "set", a.Name, "paths.local=eth0") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := direct(t, fabric.DirectSpec{})
+			do(t, d.A, "ip link add eth1 type veth peer name far1; ip addr add 192.0.2.1/24 dev eth1; ip link set eth1 up; ip link set far1 up")
+			prefix := func(i int) []netip.Prefix { return []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i), 24)} }
+			a := node(t, d.A, "a", tunnel.Config{Address: prefix(1), Interfaces: []string{"eth0", "eth1"}})
+			b := node(t, d.B, "b", tunnel.Config{Address: prefix(2)})
+			to := netip.AddrPortFrom(d.B.Addr4(), tunnel.DefaultPort)
+			a.Config.Peers = []tunnel.Peer{{Name: "b", PublicKey: b.PublicKey, AllowedIPs: prefix(2), Endpoints: []netip.AddrPort{to}}}
+			b.Config.Peers = []tunnel.Peer{{Name: "a", PublicKey: a.PublicKey, AllowedIPs: prefix(1)}}
+			must(t, b.Start())
+			must(t, a.Start())
+			must(t, a.Await(tunnel.Inner4(2)))
+			for range 3 {
+				await(t, "line of show --check", func() bool {
+					out := health(t, a)
+					return strings.Contains(out, " is degraded: paths.local: eth1 has no route to "+d.B.Addr4().String()+"; ") && strings.HasSuffix(out, "exit 4\n")
+				})
+				wants(t, "show", cli(t, d.A, "show", a.Name), "fault: paths.local: eth1 has no route to ")
+				time.Sleep(500 * time.Millisecond)
+			}
+			mend(t, a)
+			await(t, "end of the fault", func() bool { return strings.HasPrefix(health(t, a), a.Name+": ok: ") })
+		})
+	}
 }

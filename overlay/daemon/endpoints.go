@@ -39,7 +39,8 @@ type endpoints struct {
 	conditions  conditions
 	standing    standing // conditions that `srdtun show` lists as conflicts
 	faults      standing // conditions that `srdtun show` lists as faults
-	nextChecked int      // index of the remote address to check next
+	bypassed    map[string]bypass
+	nextChecked int // index of the remote address to check next
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/netconf"
@@ -54,13 +55,13 @@ func (ep *endpoints) checkRoutes() {
 	for _, p := range ep.running.peers() {
 		all = append(all, p.targets()...)
 	}
-	bypassed := map[string]string{}
+	bypassed := ep.stillBypassed(all)
 	for i := range min(len(all), targetsMost) {
 		w := all[(ep.nextChecked+i)%len(all)]
 		ep.reportSelf(w)
 		ep.reportLoop(w)
 		if len(w.peer.cfg().Endpoints) > 0 {
-			ep.findBypasses(w.remote, bypassed)
+			ep.findBypasses(w.remote.Addr(), bypassed)
 		}
 	}
 	if ep.nextChecked += targetsMost; ep.nextChecked >= len(all) {
@@ -111,10 +112,13 @@ func (ep *endpoints) reportLoop(w target) {
 	}
 }
 
-// forgetTargets ends the conditions of addresses that are no longer endpoints. The other checks
-// cover only current endpoints.
+// forgetTargets ends the conditions of addresses that are no longer endpoints, and of interfaces
+// that paths.local no longer names. The other checks cover only current ones.
 func (ep *endpoints) forgetTargets() {
 	for k := range ep.conditions {
+		if k.kind == events.UplinkBypassed && !ep.lists(k.subject) {
+			ep.conditions.set(k, false)
+		}
 		if k.kind != events.RoutingLoop && k.kind != events.EndpointSelf {
 			continue
 		}
@@ -184,21 +188,65 @@ func (ep *endpoints) reportDefault() {
 	}
 }
 
+// bypass is an address to which an interface of paths.local has no route.
+type bypass struct {
+	to  netip.Addr
+	why string
+}
+
+// stillBypassed returns the bypasses of the last round that still hold. A round may check other
+// addresses than the round before.
+func (ep *endpoints) stillBypassed(all []target) map[string]bypass {
+	found := map[string]bypass{}
+	for name, b := range ep.bypassed {
+		if ep.lists(name) && slices.ContainsFunc(all, func(w target) bool {
+			return w.remote.Addr() == b.to && len(w.peer.cfg().Endpoints) > 0
+		}) {
+			ep.findBypass(name, b.to, found)
+		}
+	}
+	return found
+}
+
+// lists reports whether paths.local names an interface.
+func (ep *endpoints) lists(name string) bool {
+	return slices.ContainsFunc(ep.running.cfg().Paths.Local, func(l config.Local) bool { return l.Interface == name })
+}
+
 // findBypasses records which interfaces of paths.local have no route to a peer, and the reason for
 // each.
-func (ep *endpoints) findBypasses(to netip.AddrPort, found map[string]string) {
+func (ep *endpoints) findBypasses(to netip.Addr, found map[string]bypass) {
 	for _, l := range ep.running.cfg().Paths.Local {
-		if l.Interface != "" && found[l.Interface] == "" {
-			found[l.Interface] = ep.uplinks.noRouteBy(l.Interface, to.Addr())
+		if l.Interface != "" {
+			ep.findBypass(l.Interface, to, found)
 		}
 	}
 }
 
-func (ep *endpoints) reportBypasses(found map[string]string) {
+func (ep *endpoints) findBypass(name string, to netip.Addr, found map[string]bypass) {
+	if found[name].why != "" {
+		return
+	}
+	if why := ep.uplinks.noRouteBy(name, to); why != "" {
+		found[name] = bypass{to, why}
+	}
+}
+
+func (ep *endpoints) reportBypasses(found map[string]bypass) {
+	ep.bypassed = found
 	for _, l := range ep.running.cfg().Paths.Local {
-		why := found[l.Interface]
+		if l.Interface == "" {
+			continue
+		}
+		k, why := condition{kind: events.UplinkBypassed, subject: l.Interface}, found[l.Interface].why
+		changed := ep.conditions.set(k, why != "")
+		if peers := ep.running.peers(); slices.ContainsFunc(peers, func(p *peer) bool { return p.remote.noWay == why }) {
+			ep.faults.set(k, "") // the peer's own line has the reason
+		} else {
+			ep.faults.set(k, prefixed("paths.local: ", why))
+		}
 		switch {
-		case l.Interface == "" || !ep.conditions.set(condition{kind: events.UplinkBypassed, subject: l.Interface}, why != ""):
+		case !changed:
 		case why != "":
 			ep.log.tell(events.UplinkBypassed, l.Interface, "paths.local: %s", why)
 		default:

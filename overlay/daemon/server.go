@@ -178,16 +178,16 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	if failed == nil {
 		s.log.tell(events.Started, "", "%s is up: port %d, source ports: %d, peers: %d", name, s.sockets.bank.Socket(0).Port, s.sockets.bank.Len(), len(s.running.peers()))
 		s.settings.tellDoubts(s.running.cfg(), nil)
+		// Wait until the routes of outer packets were checked, so that the command that started the
+		// daemon can print warnings about them.
+		select {
+		case <-s.endpoints.placedFirst:
+		case <-ctx.Done():
+		}
 		if o.Warned != nil {
 			o.Warned(s.startWarnings())
 		}
 		if o.Ready != nil {
-			// Wait until the routes of outer packets were checked, so that the command that started
-			// the daemon can print warnings about them.
-			select {
-			case <-s.endpoints.placedFirst:
-			case <-ctx.Done():
-			}
 			o.Ready()
 		}
 		s.restart.handedOver = s.restart.await(ctx, asked, o.Store)
