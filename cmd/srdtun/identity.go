@@ -89,9 +89,9 @@ func (v identity) clash(other identity) (text string, certain bool) {
 // ownKey is the advice for a clash.
 const ownKey = "give each its own key (srdtun genkey)"
 
-// clashes returns the warnings about running interfaces with the private key of c. The result
+// clashes returns the warnings about running interfaces with the private key of c. The error
 // `refused` is a reason not to start c.
-func clashes(c *config.Config) (refused error, doubts []error) {
+func clashes(c *config.Config) (doubts []error, refused error) {
 	own := identityOf(c.File, c)
 	for _, other := range runningWith(own.key, c) {
 		switch text, certain := own.clash(other); {
@@ -101,12 +101,12 @@ func clashes(c *config.Config) (refused error, doubts []error) {
 			doubts = append(doubts, doubtKey(c, "%s", text))
 		}
 	}
-	return refused, doubts
+	return doubts, refused
 }
 
 // doubtClashes returns the warnings of "check" about interfaces and files with the private key of c.
 func doubtClashes(c *config.Config, others []*config.Config) []error {
-	refused, doubts := clashes(c)
+	doubts, refused := clashes(c)
 	if refused != nil {
 		var e *config.Error
 		if errors.As(refused, &e) {
@@ -194,7 +194,7 @@ func runningClashes() (lines []string) {
 // warnClashes refuses a start that would break another interface, and prints warnings about
 // interfaces with the same key.
 func warnClashes(c *config.Config, r *reporter) error {
-	refused, doubts := clashes(c)
+	doubts, refused := clashes(c)
 	for _, d := range doubts {
 		fmt.Fprintf(os.Stderr, "srdtun: %v (warning)\n", d)
 		r.warned([]string{d.Error()})
