@@ -3,11 +3,14 @@ package e2e
 import (
 	"fmt"
 	"math"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/tunnel"
@@ -125,5 +128,50 @@ func TestJumboFramesAreFound(t *testing.T) {
 			return regexp.MustCompile(c.want).MatchString(out)
 		})
 		t.Logf("%s", out)
+	}
+}
+
+// TestNetcheckNamesThePresharedKey gives two ends different preshared keys, or only one of them a
+// key. netcheck must name the key as a possible cause at both ends, and --there must see that one
+// key is missing. After the same key was set at both ends, there is no fault.
+func TestNetcheckNamesThePresharedKey(t *testing.T) {
+	side(t)
+	for name, keys := range map[string][2]string{
+		"other keys":     {strings.Repeat("A", 42) + "E=", strings.Repeat("B", 42) + "E="},
+		"one end has it": {strings.Repeat("A", 42) + "E=", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := direct(t, fabric.DirectSpec{})
+			prefix := func(i int) []netip.Prefix { return []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i), 24)} }
+			a, b := node(t, d.A, "a", tunnel.Config{Address: prefix(1)}), node(t, d.B, "b", tunnel.Config{Address: prefix(2)})
+			to := netip.AddrPortFrom(d.B.Addr4(), tunnel.DefaultPort)
+			a.Config.Peers = []tunnel.Peer{{Name: "b", PublicKey: b.PublicKey, PresharedKey: keys[0], AllowedIPs: prefix(2), Endpoints: []netip.AddrPort{to}, Keepalive: time.Second}}
+			b.Config.Peers = []tunnel.Peer{{Name: "a", PublicKey: a.PublicKey, PresharedKey: keys[1], AllowedIPs: prefix(1)}}
+			must(t, b.Start())
+			must(t, a.Start())
+			for _, c := range []struct {
+				n    *tunnel.Node
+				want string
+			}{{a, `fault +session +answers of the peer to handshakes did not decrypt`}, {b, `fault +session +the peer has completed no handshake yet`}} {
+				re := regexp.MustCompile(c.want + `\n.*\n +do: +is preshared_key the same at both ends`)
+				await(t, c.want, func() bool {
+					out, err := c.n.Host.Run(bin, "netcheck", "--quick", c.n.Name)
+					return err != nil && re.MatchString(out)
+				})
+			}
+			if keys[1] == "" {
+				shown, err := b.Show()
+				must(t, err)
+				file := filepath.Join(t.TempDir(), "there.json")
+				must(t, os.WriteFile(file, shown, 0o600))
+				out, _ := d.A.Run(bin, "netcheck", "--quick", "--there", file, a.Name)
+				wants(t, "netcheck", out, "only one end has a preshared key")
+			}
+			cli(t, d.B, "set", b.Name, "peer.a.preshared_key="+keys[0])
+			await(t, "session", func() bool {
+				out, err := d.A.Run(bin, "netcheck", "--quick", a.Name)
+				return err == nil && regexp.MustCompile(`ok +session +the peer answers`).MatchString(out)
+			})
+		})
 	}
 }

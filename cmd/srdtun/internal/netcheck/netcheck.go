@@ -55,7 +55,7 @@ type Devices func(local netip.Addr) int
 // Judge returns the findings about a peer. The argument `there` is the status from the peer's own
 // daemon, or nil.
 func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Status, devices Devices) []doctor.Finding {
-	v := []doctor.Finding{session(p), paths(p)}
+	v := []doctor.Finding{session(st, p, there), paths(p)}
 	if len(p.Paths) == 0 { // without paths nothing is known about the network
 		return append(v, trains(st), dropped(st), refused(st))
 	}
@@ -66,23 +66,46 @@ func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Stat
 	return append(v, mtu(p, devices), translated(p), rewritten(st, p, there), loss(p), ecn(p.Paths), ecnThere(st, there), trains(st), dropped(st), refused(st))
 }
 
-func session(p *control.Peer) doctor.Finding {
+func session(st *control.Status, p *control.Peer, there *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "session", Saw: "the peer answers"}
 	switch {
 	case p.NoWay != "":
 		v.Level, v.Saw, v.Why = doctor.Fault, p.NoWay, "nothing passes"
 		v.Advice = "see srdtun events, and the addresses and routes of this host"
-	case p.LatestHandshakeUnixS == 0:
-		v.Level, v.Saw, v.Why = doctor.Fault, "there was no handshake yet", "nothing passes"
-		v.Advice = "is the peer up, is its public key right here, does UDP pass to its port? A ping starts a handshake"
 	case p.LeftUnixS != 0:
 		v.Level, v.Saw, v.Why = doctor.Fault, "the peer ended the session", "nothing passes until it is back"
 		v.Advice = "is the daemon of the peer running, and does its configuration still name this host?"
-	case p.SilentSinceUnixS != 0:
+	case p.LatestHandshakeUnixS != 0 && p.SilentSinceUnixS == 0:
+	case oneKey(st, p, there):
+		v.Level, v.Saw, v.Why = doctor.Fault, "only one end has a preshared key", "nothing passes"
+		v.Advice = "write the same preshared_key at both ends, or at none"
+	case p.Drops["handshake_mismatch"] > 0:
+		v.Level, v.Saw, v.Why = doctor.Fault, "answers of the peer to handshakes did not decrypt", "nothing passes"
+		v.Advice = sameKeys
+	case p.LatestHandshakeUnixS == 0 && len(p.Endpoints) == 0 && p.TxBytes > 0:
+		// This end answers, or calls the peer's last known address.
+		v.Level, v.Saw, v.Why = doctor.Fault, "the peer has completed no handshake yet", "nothing passes"
+		v.Advice = sameKeys + " Do packets from here reach the peer?"
+	case p.LatestHandshakeUnixS == 0:
+		v.Level, v.Saw, v.Why = doctor.Fault, "there was no handshake yet", "nothing passes"
+		v.Advice = "is the peer up, is its public key right here, does UDP pass to its port? A ping starts a handshake"
+	default:
 		v.Level, v.Saw, v.Why = doctor.Fault, "the peer does not answer any more", "nothing passes"
 		v.Advice = "is the peer up, and has its address changed?"
 	}
 	return v
+}
+
+// sameKeys is the advice if a handshake fails although both ends know each other's public key.
+const sameKeys = "is preshared_key the same at both ends, and do the ends have a cipher in common?"
+
+// oneKey reports whether only one end has a preshared key for the other one.
+func oneKey(st *control.Status, p *control.Peer, there *control.Status) bool {
+	if there == nil || there.PublicKey != p.PublicKey {
+		return false
+	}
+	i := indexOf(there, st.PublicKey)
+	return i >= 0 && there.Peers[i].HasPresharedKey != p.HasPresharedKey
 }
 
 // states counts the active paths and all paths.

@@ -89,6 +89,16 @@ func TestFindings(t *testing.T) {
 		{"never", func(_ *control.Status, p *control.Peer) { p.LatestHandshakeUnixS, p.Paths = 0, nil }, "session", doctor.Fault, "no handshake"},
 		{"silent", func(_ *control.Status, p *control.Peer) { p.SilentSinceUnixS = 9 }, "session", doctor.Fault, "any more"},
 		{"left", func(_ *control.Status, p *control.Peer) { p.LeftUnixS, p.SilentSinceUnixS = 8, 9 }, "session", doctor.Fault, "the peer ended the session"},
+		{"another preshared key", func(_ *control.Status, p *control.Peer) {
+			p.LatestHandshakeUnixS, p.Paths, p.Endpoints, p.Drops = 0, nil, []string{"203.0.113.9:51820"}, map[string]uint64{"handshake_mismatch": 1}
+		}, "session", doctor.Fault, "did not decrypt"},
+		{"a new preshared key", func(_ *control.Status, p *control.Peer) {
+			p.SilentSinceUnixS, p.Drops = 9, map[string]uint64{"handshake_mismatch": 1}
+		}, "session", doctor.Fault, "did not decrypt"},
+		{"an old mistake", func(_ *control.Status, p *control.Peer) { p.Drops = map[string]uint64{"handshake_mismatch": 1} }, "session", doctor.OK, "answers"},
+		{"no handshake is completed", func(_ *control.Status, p *control.Peer) {
+			p.LatestHandshakeUnixS, p.Paths, p.TxBytes = 0, nil, 500
+		}, "session", doctor.Fault, "completed no handshake"},
 		{"an uplink", func(_ *control.Status, p *control.Peer) {
 			for i := range 8 {
 				p.Paths[i].State = control.PathDown
