@@ -72,7 +72,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 			in.queued = true
 			c.receiver.pending = append(c.receiver.pending, in)
 		}
-		c.receiver.ack.arrived(now, p.At, p.Size, urgent, c.env.rtt.Smoothed(), &c.env.hosts)
+		c.receiver.ack.arrived(now, p.At, p.Size, urgent, c.env.rtt.Smoothed(), c.env.cfg.Control.Queue(), &c.env.hosts)
 	}
 	c.choice.measure(now, p)
 }

@@ -32,6 +32,9 @@ const (
 	// ackPart: an acknowledgement may always wait for a quarter of the configured
 	// granularity, or for an eighth of a round trip if that is longer.
 	ackPart = 4
+	// ackGranules bounds the delay of an acknowledgement in a long queue. The delay is shorter
+	// than holdGranules, so it does not count as a queue.
+	ackGranules = 4
 	// trainPart: one train has as many bytes as the pacing rate allows in 1/trainPart of the
 	// configured granularity. With the granularity of an ordinary process (mono.Granularity),
 	// a train has 4 packets at 400 Mbit/s and 42 packets at 5 Gbit/s. A longer train makes a
@@ -83,17 +86,22 @@ func (h *hosts) add(d time.Duration) {
 	h.mean += (d - h.mean) / 8
 }
 
-// wait returns the mean time that the two hosts add to a round trip, or ackMost if that is
+// wait returns the mean time that the two hosts add to a round trip, or ackMost(0) if that is
 // longer.
-func (h *hosts) wait() time.Duration { return max(h.ackMost(), h.mean) }
+func (h *hosts) wait() time.Duration { return max(h.ackMost(0), h.mean) }
 
 // noise returns the deviation for computing a timeout: the greatest of `dev`, the granule
 // and the deviation of the host delay.
 func (h *hosts) noise(dev time.Duration) time.Duration { return max(dev, h.granule, h.deviation) }
 
-// ackLeast and ackMost bound the delay of an acknowledgement.
+// ackLeast and ackMost bound the delay of an acknowledgement (F1). The argument `queue` is the
+// queueing delay of this end's packets, which an acknowledgement meets as well. On a narrow
+// return path, acknowledgements themselves cause this queue. So they become fewer as it grows
+// (RFC 5690).
 func (h *hosts) ackLeast() time.Duration { return h.coarse / ackPart }
-func (h *hosts) ackMost() time.Duration  { return max(h.ackLeast(), h.granule) }
+func (h *hosts) ackMost(queue time.Duration) time.Duration {
+	return max(h.ackLeast(), h.granule, min(queue/8, ackGranules*h.coarse))
+}
 
 // train returns the time in which the pacing rate allows one train. The method burst()
 // returns the time in which the pacing rate allows one burst. Both ignore the measured

@@ -48,17 +48,6 @@ func (e *env) noise(r *rtt.Estimator) time.Duration {
 	return e.hosts.noise(dev)
 }
 
-// mean returns the mean round trip of p, for verdicts of loss. On a path with few samples
-// it is at least the base plus the queueing delay that congestion control measures over all
-// paths. lateAfter does not include this queueing delay, because avoiding a path with few
-// samples does no harm.
-func (e *env) mean(p *path) time.Duration {
-	if p.rtt.Settled() {
-		return p.rtt.Smoothed()
-	}
-	return max(p.rtt.Smoothed(), p.rtt.Base()+e.cfg.Control.Queue())
-}
-
 // lateAfter returns the age at which a packet on p becomes late.
 func (e *env) lateAfter(p *path) time.Duration {
 	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)
@@ -72,7 +61,7 @@ func (e *env) lostAfter(p *path) time.Duration {
 	}
 	base := p.rtt.Base()
 	growth := max(min(growthBases*base, cc.TargetFloor), base/growthPart)
-	return e.mean(p) + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
+	return p.rtt.Smoothed() + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
 }
 
 // unmeasured returns lostAfter for a path that a handshake has proven and that has no
@@ -90,9 +79,10 @@ func (e *env) unmeasured() time.Duration {
 // its train has not arrived, tailDue returns Never. The acknowledgement of k should have
 // come with that of the beginning, or in the next acknowledgement. Without this rule only
 // the timeout would detect the loss, because with many paths the next train on p may be
-// later than the timeout.
+// later than the timeout. In the first round the rate is unknown, and a train may take
+// longer to arrive than the round trip of a challenge.
 func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {
-	if p.largest == 0 || k.At > p.newest {
+	if p.largest == 0 || k.At > p.newest || e.cfg.Control.Arrived() == 0 {
 		return mono.Never
 	}
 	return p.ackedAt.Add(max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart))

@@ -37,36 +37,6 @@ func TestModelOfASteadyPath(t *testing.T) {
 }
 
 // queued is a controller that reports a queueing delay.
-type queued struct {
-	fixed
-	queue time.Duration
-}
-
-func (q *queued) Queue() time.Duration { return q.queue }
-
-// For a path with few samples, timeouts include the queueing delay of all paths. For a path
-// with many samples, they include only its own.
-func TestModelOfAHardlyMeasuredPath(t *testing.T) {
-	const base, queue = 10 * time.Millisecond, 30 * time.Millisecond
-	e, measured := modelled(time.Millisecond, base)
-	before := e.lostAfter(measured)
-	e.cfg.Control = &queued{queue: queue}
-	fresh := &path{}
-	fresh.rtt.Add(1, base, 0)
-	without := e.lostAfter(fresh)
-	if got := e.lostAfter(measured); got != before {
-		t.Errorf("measured: lost after %v, want %v", got, before)
-	}
-	e.cfg.Control = &queued{}
-	if got := e.lostAfter(fresh) + queue; got != without {
-		t.Errorf("hardly measured: lost after %v, want %v", without, got)
-	}
-	fresh.rtt.Add(1, base+2*queue, 0)
-	if m := e.mean(fresh); m != fresh.rtt.Smoothed() {
-		t.Errorf("mean %v of a path that took %v", m, fresh.rtt.Smoothed())
-	}
-}
-
 // For some time after a packet was wrongly declared lost, the loss timeout is longer by one
 // deviation. Several such mistakes in one round trip count once.
 func TestModelLearnsFromMistakes(t *testing.T) {

@@ -325,3 +325,82 @@ func TestMessagesNeedPathsAtOnce(t *testing.T) {
 		t.Errorf("%d paths, want %d", n, openIdle+5)
 	}
 }
+
+// The first challenge of a new path has the packet size of another path between the same
+// addresses, so the path needs no size probe. Its repetition has BasePacket bytes, because
+// the path may carry less. (With BasePacket first and a size probe for each path, 32 paths
+// filled an uplink of 1 Mbit/s for four seconds.)
+func TestNewPathBeginsWithAKnownPacketSize(t *testing.T) {
+	s := newScript(t, 1)
+	known := s.c.paths.table[0].mtu
+	if known <= BasePacket {
+		t.Fatalf("path 0 carries %d bytes", known)
+	}
+	v := s.tuples(3)
+	v[2].Remote = at("192.0.2.1", 7).Remote
+	s.deaf = func(t Tuple) bool { return t == v[2] || t == v[1] }
+	from := len(s.sent)
+	s.c.SetTuples(s.now, v)
+	s.wait(150 * time.Millisecond)
+	var sizes [3][]int
+	for _, p := range s.sent[from:] {
+		if i := slices.Index(v, p.to); i >= 0 && p.has(wire.KindChallenge) {
+			sizes[i] = append(sizes[i], p.size)
+		}
+	}
+	if !slices.Equal(sizes[1], []int{known, BasePacket}) {
+		t.Errorf("challenges of %v bytes between the same addresses, want %d, then %d", sizes[1], known, BasePacket)
+	}
+	if len(sizes[2]) == 0 || sizes[2][0] != BasePacket {
+		t.Errorf("challenges of %v bytes to another address, want %d", sizes[2], BasePacket)
+	}
+	s.wantSound(t)
+}
+
+// Keepalives on all paths leave room for the challenges of new and of failed paths, also if
+// their interval is shorter than the round trip. (In seed 1121 of the swarm, a path stayed
+// down for ever beside 21 others.)
+func TestKeepalivesLeaveRoomForChallenges(t *testing.T) {
+	s := newScript(t, unansweredMost+1)
+	s.mute = true
+	now := s.now
+	for _, p := range s.c.paths.table {
+		p.probe = probe{at: now, size: keepaliveSize}
+		s.c.paths.probing.Add(int(p.slot))
+	}
+	if at := s.c.paths.roomAt(now); at > now {
+		t.Errorf("no room for %v beside keepalives", at.Sub(now))
+	}
+	for _, p := range s.c.paths.table {
+		p.probe.size = BasePacket
+	}
+	if at := s.c.paths.roomAt(now); at <= now {
+		t.Error("room beside as many challenges as are allowed")
+	}
+}
+
+// A response on a path is small: each end challenges each path itself, with full packets.
+func TestResponseIsSmall(t *testing.T) {
+	s := newScript(t, 1)
+	from := len(s.sent)
+	s.arrive(0, BasePacket, wire.AppendSecret(nil, wire.KindChallenge, &wire.Secret{1}))
+	s.pump()
+	i := slices.IndexFunc(s.sent[from:], func(p sent) bool { return p.has(wire.KindResponse) })
+	if i < 0 {
+		t.Fatal("no response")
+	}
+	if n := s.sent[from+i].size; n > 2*keepaliveSize {
+		t.Errorf("a response of %d bytes", n)
+	}
+}
+
+// While responses take long, later challenges wait longer. A longer wait is needed in a
+// queue that the round trips of data do not show yet.
+func TestLateResponsesProlongTheWait(t *testing.T) {
+	s := newScript(t, 1)
+	before := s.c.paths.challengeWait()
+	s.c.paths.trip = 20 * before
+	if got := s.c.paths.challengeWait(); got != min(probeMost, 40*before) {
+		t.Errorf("waits %v after a response that took %v, want %v", got, s.c.paths.trip, 40*before)
+	}
+}

@@ -30,7 +30,7 @@ func TestScriptOvertakenChallengeIsAnswered(t *testing.T) {
 				elsewhere++
 			}
 		}
-		s.wait(candidateLeast)
+		s.wait(firstRTT)
 	}
 	if there != asks/2 || elsewhere != asks/2 {
 		t.Errorf("of %d answers %d went where the copies came from and %d where the peer is", asks, there, elsewhere)

@@ -14,14 +14,6 @@ import (
 // challenges. Both are charged to the credit of the candidate's address (anti-amplification
 // limit). A candidate that has returned the secret of a challenge becomes a path.
 
-// candidateLeast is the shortest time between a candidate's first and second challenge.
-const candidateLeast = 100 * time.Millisecond
-
-// firstWait returns the time between a candidate's first and second challenge.
-func (ps *paths) firstWait() time.Duration {
-	return max(candidateLeast, min(2*ps.rtt.Smoothed(), probeMost))
-}
-
 // trusts reports whether addr is proven, because a path to addr works. A challenge to a
 // proven address needs no credit, on any port.
 func (ps *paths) trusts(addr netip.Addr) bool {
@@ -59,7 +51,7 @@ func (ps *paths) affords(now mono.Time, addr netip.Addr, n int) bool {
 func (ps *paths) heardOn(now mono.Time, w *slotSource, p *Packet) {
 	addr := p.Tuple.Remote.Addr()
 	ps.candidates.Earn(now, addr, p.Size, ps.trusts)
-	k := ps.candidates.Hear(now, p.Tuple, addr, ps.firstWait())
+	k := ps.candidates.Hear(now, p.Tuple, addr, ps.candidateWait(0))
 	switch {
 	case k == nil:
 		ps.drop(DropCandidateLimit)
@@ -74,7 +66,7 @@ func (ps *paths) heardOn(now mono.Time, w *slotSource, p *Packet) {
 // possible, so that the credit from one keepalive packet is enough for the challenge and a
 // response. RFC 9000 section 8.2.1 allows a small challenge if a larger one follows.
 func (ps *paths) nextCandidate(now mono.Time, t *Train) bool {
-	k := ps.candidates.Next(now, keepaliveSize, ps.firstWait(), ps.trusts)
+	k := ps.candidates.Next(now, keepaliveSize, ps.candidateWait(0), ps.trusts)
 	if k == nil {
 		return false
 	}
@@ -134,7 +126,7 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 		ps.sample(now, p, rtt, 0)
 	}
 	p.seen, p.heard = max(p.seen, heard), now
-	p.unsized = size < BasePacket
+	p.unsized, p.mtu = size < BasePacket, size
 	ps.activate(now, p)
 	if p.unsized {
 		p.probe.want = 0 // BasePacket first
@@ -219,9 +211,7 @@ func (ps *paths) askQuiet(now mono.Time) {
 }
 
 // candidateWait returns how long to wait for the response to a challenge before the next
-// challenge. The argument `tries` is the number of earlier challenges. The first wait is at
-// least twice the duration of the handshake, because only the newest challenge can be
-// answered.
+// challenge. The argument `tries` is the number of earlier challenges.
 func (ps *paths) candidateWait(tries int) time.Duration {
-	return min(max(firstRTT, 2*min(ps.handshake, probeMost))<<min(tries, candidateTries), probeMost)
+	return min(max(firstRTT, ps.challengeWait())<<min(tries, candidateTries), probeMost)
 }

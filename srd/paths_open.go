@@ -14,15 +14,12 @@ const (
 	// challenge is sent before waiting messages, so the first challenge measures an empty
 	// network.
 	openEvery = 300 * time.Microsecond
-	// unansweredMost is the largest number of unanswered challenges at any time. Challenges of
-	// new paths and of packet sizes count. For one path, each end sends two or more
-	// challenges, all of them full packets. The challenges of all paths at once fill a narrow
-	// uplink for seconds. In the resulting queue responses are late, and every new path seems
-	// long. The limit also leaves room for other senders in the peer's table of candidates.
-	// With more than unansweredMost x unansweredPart tuples, the limit is 1/unansweredPart of
-	// the number of tuples, so that all paths open within some round trips.
+	// unansweredMost is the largest number of unanswered challenges at any time (U6).
+	// Challenges of new paths and of packet sizes count. The challenges of all paths at once
+	// fill a narrow uplink for seconds. In the resulting queue responses are late, and every
+	// new path seems long. The limit also leaves room for other senders in the peer's table
+	// of candidates.
 	unansweredMost = 12
-	unansweredPart = 16
 )
 
 // openAt returns the time from which the next path may be challenged for the first time.
@@ -32,18 +29,39 @@ func (ps *paths) openAt() mono.Time { return ps.openedAt.Add(openEvery) }
 // size, may be sent. From then on the number of unanswered first challenges is below the
 // limit. A challenge counts until its response arrives, but for two round trips at most.
 // Later challenges of a path do not count, because they back off, and dead paths must not
-// delay others.
+// delay others. Keepalives do not count: with an interval below the round trip, they would
+// always take all the room.
 func (ps *paths) roomAt(now mono.Time) mono.Time {
-	wait, n, at := min(2*max(ps.handshake, ps.rtt.Smoothed(), cc.TargetFloor), probeMost), 0, mono.Never
+	wait, n, at := ps.challengeWait(), 0, mono.Never
 	for slot := ps.probing.Next(0); slot >= 0; slot = ps.probing.Next(slot + 1) {
-		if p := ps.table[slot]; p.probe.at != 0 && now < p.probe.at.Add(wait) && (p.state == PathActive || p.probe.tries == 1) {
-			n, at = n+1, at.Min(p.probe.at.Add(wait))
+		p := ps.table[slot]
+		if q := &p.probe; q.at != 0 && now < q.at.Add(wait) && q.size > keepaliveSize && (p.state == PathActive || q.tries == 1) {
+			n, at = n+1, at.Min(q.at.Add(wait))
 		}
 	}
-	if n < max(unansweredMost, len(ps.tuples)/unansweredPart) {
+	if n < unansweredMost {
 		return 0
 	}
 	return at
+}
+
+// challengeWait returns the time after which an unanswered challenge has expired: two round
+// trips of the packets or of the last answered challenge.
+func (ps *paths) challengeWait() time.Duration {
+	return min(2*max(ps.handshake, ps.rtt.Smoothed(), ps.trip, cc.TargetFloor), probeMost)
+}
+
+// firstSize returns the size of the next challenge of p, a path that was not validated. The
+// first challenge has the packet size of another path between the same addresses, because p
+// mostly carries the same size, and then needs no size probe.
+func (ps *paths) firstSize(p *path) int {
+	size := BasePacket
+	for _, o := range ps.table {
+		if p.probe.tries == 0 && o.state == PathActive && o.tuple.Local == p.tuple.Local && o.tuple.Remote.Addr() == p.tuple.Remote.Addr() {
+			size = max(size, o.mtu)
+		}
+	}
+	return size
 }
 
 // openIdle is the least number of paths to a peer with which no message was exchanged yet.

@@ -31,9 +31,9 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 			ps.openedOne(now)
 		}
 		q := &p.probe
-		// The repeated challenge has the same secret, so a late response to the first one still
-		// proves the path.
-		if q.again = q.at != 0 && q.size == uint16(size); !q.again {
+		// A repeated challenge has the same secret, also if it is smaller. So a late response to
+		// the first one still proves that the path carries the smaller size.
+		if q.again = q.at != 0 && size <= int(q.size); !q.again {
 			q.secret = ps.secret()
 		}
 		q.at, q.size, q.next = now, uint16(size), now.Add(wait)
@@ -61,7 +61,7 @@ func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration
 			return ps.planProbe(now, p)
 		}
 		ps.changed = ps.changed || q.tries > 0 && ps.wanting
-		return BasePacket, ps.candidateWait(int(q.tries)), true
+		return ps.firstSize(p), ps.candidateWait(int(q.tries)), true
 	case PathSuspect, PathDown:
 		return ps.planSilent(now, p)
 	case PathActive:
@@ -92,30 +92,13 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 	case p.tooSmall():
 		q.next, ps.changed = mono.Never, true
 		return 0, 0, false
-	case p.unsized && q.want == 0:
-		q.sizeTry++
-		if !p.rtt.Known() {
-			return BasePacket, ps.candidateWait(int(q.sizeTry) - 1), true
-		}
-		return BasePacket, ps.sizeWait(p), true
+	case q.want == 0 && !p.unsized:
+		return 0, 0, false
 	case q.hole && q.sizeTry >= holeTries:
 		ps.shrink(now, p)
 	}
-	if q.want == 0 {
-		return 0, 0, false
-	}
 	q.sizeTry++
-	return int(q.want), ps.sizeWait(p), true
-}
-
-// sizeWait returns how long to wait for the response to a size probe. On a path without
-// samples, the wait depends on the duration of the handshake. The smoothed round trip of
-// all paths is included, because the queue may have grown since the path's last sample.
-func (ps *paths) sizeWait(p *path) time.Duration {
-	if p.rtt.Known() {
-		return max(mtuWait, 3*max(p.rtt.Smoothed(), ps.rtt.Smoothed()))
-	}
-	return max(mtuWait, ps.unmeasured())
+	return max(int(q.want), BasePacket), max(mtuWait, ps.challengeWait()*3/2), true
 }
 
 // planSilent plans the probes of a path that fell silent.
@@ -167,9 +150,11 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 		}
 		// After a repetition, it is unknown which challenge was answered (Karn and Partridge,
 		// SIGCOMM 1987).
-		if !q.again && (!p.rtt.Known() || p.inflight == 0) {
-			trip := roundTrip(q.at, at, now, 0)
-			ps.sample(now, p, trip, 0)
+		if !q.again {
+			ps.trip = roundTrip(q.at, at, now, 0)
+			if !p.rtt.Known() || p.inflight == 0 {
+				ps.sample(now, p, ps.trip, 0)
+			}
 		}
 		if !ps.rtt.Known() && p.rtt.Known() {
 			ps.rtt.Add(p.rtt.Smoothed())

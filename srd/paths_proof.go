@@ -35,7 +35,7 @@ func (ps *paths) initiated(now mono.Time, t Tuple, n int, sole netip.Addr) {
 	switch {
 	case p == nil:
 		ps.candidates.Earn(now, t.Remote.Addr(), n, ps.trusts)
-		ps.candidates.Hear(now, t, t.Remote.Addr(), ps.firstWait())
+		ps.candidates.Hear(now, t, t.Remote.Addr(), ps.candidateWait(0))
 	case p.state != PathActive && (p.validated || t.Remote.Addr() == sole):
 		ps.met(now, p)
 	case p.state == PathCandidate:

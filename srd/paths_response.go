@@ -26,7 +26,7 @@ const (
 // challenged queues the response to the first challenge in packet p.
 func (ps *paths) challenged(p *Packet, secret wire.Secret) {
 	on := ps.source(p.Slot).path
-	o := owed{path: on, tuple: p.Tuple, secret: secret, size: min(p.Size, BasePacket)}
+	o := owed{path: on, tuple: p.Tuple, secret: secret, size: p.Size}
 	for i := range ps.replies {
 		if r := &ps.replies[i]; r.path == on && (on != nil || r.tuple == o.tuple) {
 			*r = o
@@ -70,7 +70,7 @@ func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 				return true
 			}
 		case r.path.state != PathFree && r.path.tuple == r.tuple:
-			ps.sendSecret(t, r.path, wire.KindResponse, r.secret, r.size)
+			ps.sendSecret(t, r.path, wire.KindResponse, r.secret, 0)
 			return true
 		}
 	}
@@ -131,7 +131,7 @@ func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 	if !k.Proven() {
 		least += wire.SecretFrameLen
 	}
-	size := max(r.size, least)
+	size := max(least, min(r.size, ps.cfg.MTU(r.tuple), MaxPacket))
 	if !ps.pay(r.tuple.Remote.Addr(), size) {
 		return false
 	}
@@ -141,7 +141,7 @@ func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 			return b
 		}
 		b = ps.challenge(b, k)
-		k.Asked(now, size, ps.firstWait())
+		k.Asked(now, size, ps.candidateWait(0))
 		return b
 	})
 	return true

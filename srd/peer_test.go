@@ -99,6 +99,7 @@ func (f *fixed) Window() int                                            { return
 func (f *fixed) Rate() float64                                          { return f.rate }
 func (f *fixed) Queue() time.Duration                                   { return 0 }
 func (f *fixed) Queued() cc.Whose                                       { return cc.Ours }
+func (f *fixed) Arrived() float64                                       { return 1e9 }
 func (f *fixed) Target() time.Duration                                  { return cc.TargetFloor }
 
 // noIndexes returns ascending indices, and does not store them.

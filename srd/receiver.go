@@ -108,17 +108,18 @@ type ackState struct {
 }
 
 // arrived counts an ack-eliciting packet that reached the host at the time `at`. The
-// argument `rtt` is the smoothed round trip, or 0 if it is unknown; `urgent` makes the
-// acknowledgement due at once.
-func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, h *hosts) {
+// argument `rtt` is the smoothed round trip, or 0 if it is unknown, and `queue` the queueing
+// delay of this end's packets; `urgent` makes the acknowledgement due at once.
+func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt, queue time.Duration, h *hosts) {
 	if a.packets == 0 {
 		a.since = at
-		a.delay, a.latest = max(h.ackLeast(), min(rtt/8, h.ackMost())), h.ackMost()
+		a.latest = h.ackMost(queue)
+		a.delay = max(h.ackLeast(), min(rtt/8, a.latest))
 	}
 	a.packets++
 	a.bytes += size
 	a.now = a.now || urgent || a.packets >= ackEveryPackets || a.bytes >= ackEveryBytes ||
-		now.Sub(a.last) > h.coarse
+		now.Sub(a.last) > max(h.coarse, a.delay)
 }
 
 func (a *ackState) due(now mono.Time) bool {

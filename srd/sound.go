@@ -103,7 +103,7 @@ func soundAck(c *Conn) error {
 	if c.receiver.ack.packets == 0 || !c.session.ready(c.env.clock) || c.sender.ackPath() == nil {
 		return nil
 	}
-	if at, why := c.Deadline(); at > c.receiver.ack.since.Add(c.env.hosts.ackMost()) {
+	if at, why := c.Deadline(); at > c.receiver.ack.since.Add(c.receiver.ack.latest) {
 		return fmt.Errorf("packets wait for an acknowledgement, and it wakes %v after the first: %s", at.Sub(c.receiver.ack.since), why)
 	}
 	return nil

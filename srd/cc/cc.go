@@ -55,6 +55,9 @@ type Controller interface {
 	Window() int
 	// Rate is the pacing rate in bytes per second; 0 before the first sample.
 	Rate() float64
+	// Arrived is the highest rate at which bytes arrived lately, in bytes per second; 0 before
+	// the first round.
+	Arrived() float64
 	// Queue is the smoothed queueing delay over all paths. Target is the queueing delay to which
 	// the window is controlled.
 	Queue() time.Duration

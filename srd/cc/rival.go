@@ -107,6 +107,9 @@ func (c *SRD) Flows(n int) { c.rival.flows = float64(max(1, min(n, flowsMost))) 
 // Queued implements Controller.
 func (c *SRD) Queued() Whose { return c.rival.whose }
 
+// Arrived implements Controller.
+func (c *SRD) Arrived() float64 { return max(c.rival.best[0], c.rival.best[1]) }
+
 // next begins a new period between drains in `best`, the list of the best rates.
 func (v *rival) next() { v.best = [2]float64{0, v.best[0]} }
 
@@ -125,7 +128,7 @@ func (c *SRD) compete(now mono.Time, r *round, lost float64, q, network time.Dur
 		}
 		v.whose, c.cubic = Ours, cubic{}
 	}
-	best := max(v.best[0], v.best[1])
+	best := c.Arrived()
 	t = max(t, time.Duration(MinWindow/best*1e9)) // even the smallest window may cause a longer queue
 	long, starved := network > contendedTargets*t, network > t*5/4 && c.rate <= best/2
 	switch {
