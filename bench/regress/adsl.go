@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/linkemu"
 	"github.com/srdtun/srdtun/e2e/meter"
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
@@ -17,7 +18,8 @@ var (
 const (
 	adslDown  = 16.
 	adslUp    = 1.
-	adslQueue = 120 * 1514 // a modem's queue of 120 packets, in bytes
+	adslQueue = 120 * 1514            // a modem's queue of 120 packets, in bytes
+	adslWay   = 10 * time.Millisecond // each way, as in lab/accept
 	adslTime  = 10 * time.Second
 	adslFrom  = 3 * time.Second
 	adslPort  = "5303"
@@ -27,15 +29,8 @@ var adsl = scene{
 	name: "adsl", says: "a line of 16 Mbit/s down and 1 up",
 	figures: []figure{downAlone, downBeside, upBeside},
 	measure: func(r *run) error {
-		f, err := r.network(fabric.Spec{Spines: 1, RateMbit: -1})
+		home, far, err := r.line()
 		if err != nil {
-			return err
-		}
-		home, far := f.A(1), f.B(1)
-		if err := shape(home.Namespace, "eth0", adslUp, adslQueue); err != nil {
-			return err
-		}
-		if err := shape(f.LeafA, "h1", adslDown, adslQueue); err != nil {
 			return err
 		}
 		if _, err := r.pair(home, far, tunnel.Config{}); err != nil {
@@ -56,6 +51,33 @@ var adsl = scene{
 		r.set(downBeside, both[1])
 		return nil
 	},
+}
+
+// line connects two hosts by the ADSL line.
+func (r *run) line() (home, far *fabric.Host, err error) {
+	d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true, Switch: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	r.atEnd(d.Close)
+	err = at(d.Switch, "ip link set "+fabric.SwitchToA+" nomaster", "ip link set "+fabric.SwitchToB+" nomaster")
+	if err != nil {
+		return nil, nil, err
+	}
+	var ways [2]*linkemu.Line
+	for i, mbit := range [...]float64{adslUp, adslDown} {
+		way := linkemu.Impairment{Delay: adslWay, RateBytesPerSec: int64(mbit * 1e6 / 8), LimitBytes: adslQueue}
+		if ways[i], err = linkemu.NewLine(uint64(i), way); err != nil {
+			return nil, nil, err
+		}
+	}
+	return d.A, d.B, d.Switch.Do(func() error {
+		cable, err := linkemu.Join(fabric.SwitchToA, fabric.SwitchToB, ways[0], ways[1])
+		if err == nil {
+			r.atEnd(cable.Close)
+		}
+		return err
+	})
 }
 
 // rates runs flows at the same time, and returns each flow's goodput in Mbit/s after the first
