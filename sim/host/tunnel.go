@@ -230,14 +230,21 @@ func (t *Tunnel) Look(c *srd.Conn) {
 	if !c.Backlog() && !t.Pending() && t.held != 0 {
 		t.audit.Fail("host %d has nothing to send but holds %d frames", t.From, t.held)
 	}
-	if s := t.gather.Stats(); s.HeldNow < 0 || s.HeldBytes < 0 || s.Memory < s.HeldBytes || s.Memory > cmp.Or(t.host.HeldBytes, order.DefaultHeldBytes) || s.Longest > holdMost {
-		t.audit.Fail("host %d holds frames: %+v", t.From, s)
-	}
-	if s := t.gather.Stats(); s.Late > 0 && s.TimedOut+s.Overflow == 0 {
-		t.audit.Fail("host %d hands %d frames on late, and has given no gap up", t.From, s.Late)
-	}
+	t.lookOrder()
 	if n := t.Queue.Bytes(); n > cmp.Or(t.host.QueueBytes, queue.DefaultLimitBytes) {
 		t.audit.Fail("host %d lets %d bytes wait", t.From, n)
+	}
+}
+
+// lookOrder checks the reassembler's counters. Three of them count gaps: TimedOut, Overflow and
+// OverShare. A frame can only be late if one of these gaps was given up.
+func (t *Tunnel) lookOrder() {
+	s := t.gather.Stats()
+	if s.HeldNow < 0 || s.HeldBytes < 0 || s.Memory < s.HeldBytes || s.Memory > cmp.Or(t.host.HeldBytes, order.DefaultHeldBytes) || s.Longest > holdMost {
+		t.audit.Fail("host %d holds frames: %+v", t.From, s)
+	}
+	if s.Late > 0 && s.TimedOut+s.Overflow+s.OverShare == 0 {
+		t.audit.Fail("host %d hands %d frames on late, and has given no gap up", t.From, s.Late)
 	}
 }
 
