@@ -201,8 +201,7 @@ func (t *Tunnel) Dropped() int {
 	n := q.Dropped + q.Overflow + q.Flushed
 	for _, other := range t.audit.tunnels {
 		if other.From == t.To && other.To == t.From {
-			g := other.gather.Stats()
-			n += g.Voided + g.Overflow
+			n += other.gather.Stats().Voided
 		}
 	}
 	return int(n)
