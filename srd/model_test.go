@@ -36,7 +36,6 @@ func TestModelOfASteadyPath(t *testing.T) {
 	}
 }
 
-// queued is a controller that reports a queueing delay.
 // For some time after a packet was wrongly declared lost, the loss timeout is longer by one
 // deviation. Several such mistakes in one round trip count once.
 func TestModelLearnsFromMistakes(t *testing.T) {
