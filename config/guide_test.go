@@ -69,6 +69,25 @@ func TestConfigurationsInDocuments(t *testing.T) {
 	}
 }
 
+// The guide continues the README's recipe, so the peers of both have the same names.
+func TestReadmeNamesItsPeerAsTheGuide(t *testing.T) {
+	name := regexp.MustCompile(`(?m)^name = "([^"]+)"`)
+	var names []string
+	for _, file := range []string{"../README.md", "../docs/guide.md"} {
+		for _, f := range fragments(t, file) {
+			if m := name.FindStringSubmatch(f); m != nil && strings.Contains(f, "203.0.113.2:51820") {
+				names = append(names, m[1])
+				break
+			}
+		}
+	}
+	guide, err := os.ReadFile("../docs/guide.md")
+	must(t, err)
+	if len(names) != 2 || names[0] != names[1] || !strings.Contains(string(guide), "srdtun wait lab --peer "+names[0]) {
+		t.Errorf("the README and the guide name %q, and the guide waits for another peer", names)
+	}
+}
+
 // takenSomewhere parses a key and its value from a sentence, in the named section, or in any
 // section if none is named.
 func takenSomewhere(section, key, value string) (err error) {

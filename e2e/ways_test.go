@@ -72,6 +72,10 @@ func TestNoWayIsNamed(t *testing.T) {
 			})
 			wants(t, "show", cli(t, d.A, "show", a.Name), "  fault: ")
 			wants(t, "show", cli(t, d.A, "show", a.Name), c.want)
+			wants(t, "show", cli(t, d.A, "show", a.Name), "  paths: 0 of ")
+			if v := railPaths(t, a, "active"); len(v) != 0 {
+				t.Errorf("paths %v are active without a way", v)
+			}
 			wants(t, "show --json", cli(t, d.A, "show", "--json", a.Name), `"no_way": "`)
 			wants(t, "events", cli(t, d.A, "events", a.Name), "no-way: peer b: ")
 			do(t, d.A, c.mend)

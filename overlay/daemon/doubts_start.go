@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -97,8 +98,8 @@ func firstFew(parts []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// doubtWays returns warnings of endpoints that this host does not reach: there is no way to any
-// endpoint of a peer, or an interface of paths.local has no route. Only the daemon looks names up.
+// doubtWays returns warnings of interfaces of paths.local that reach no endpoint, and of endpoints
+// that this host does not reach. Only the daemon looks names up.
 func doubtWays(c *config.Config, mark uint32) (all []error) {
 	bypassed, nowhere := map[string]bool{}, 0
 	var now interfaces
@@ -113,35 +114,66 @@ func doubtWays(c *config.Config, mark uint32) (all []error) {
 	for _, l := range loopLocals(c) {
 		bypassed[l] = true // a fault of its own
 	}
+	for _, l := range c.Paths.Local {
+		if l.Interface == "" || bypassed[l.Interface] {
+			continue
+		}
+		if why := reachesNone(c, l.Interface, asked); why != "" {
+			bypassed[l.Interface] = true
+			all = append(all, c.Doubt("paths", "local", "%s", why))
+		}
+	}
+	sources := func(at netip.AddrPort) []srd.Uplink { return sourcesNow(c, at, mark) }
 	for i := range c.Peers {
 		p := &c.Peers[i]
-		var to []netip.AddrPort
-		for _, e := range p.Endpoints {
-			if at, ok := e.Addr(); ok {
-				to = append(to, at)
-			}
-		}
-		for _, l := range c.Paths.Local {
-			for _, at := range to[:min(len(to), targetsMost)] {
-				if l.Interface == "" || bypassed[l.Interface] {
-					break
-				}
-				if why := noRouteBy(l.Interface, at.Addr(), asked); why != "" {
-					bypassed[l.Interface] = true
-					all = append(all, c.Doubt("paths", "local", "%s", why))
-				}
-			}
-		}
+		to := addressesIn(p)
 		if len(to) < len(p.Endpoints) || nowhere == refusedTold {
 			continue
 		}
-		why := now.noWay(to, func(at netip.AddrPort) []srd.Uplink { return sourcesNow(c, at, mark) }, route)
+		why := now.noWay(to, sources, route)
+		for _, at := range to[:min(len(to), targetsMost)] {
+			if why == "" && len(bypassed) == 0 {
+				why = now.unreached(at, sources, route)
+			}
+		}
 		if why != "" {
 			nowhere++
 			all = append(all, c.Doubt("peer", "endpoints", "peer %s: %s", p.Title(), why))
 		}
 	}
 	return all
+}
+
+// reachesNone returns the reason why an interface of paths.local reaches no endpoint, or "". An
+// interface may reach a name.
+func reachesNone(c *config.Config, name string, route routeFunc) (why string) {
+	if why = faultNow(name); why != "" {
+		return why
+	}
+	for i := range c.Peers {
+		to := addressesIn(&c.Peers[i])
+		if len(to) < len(c.Peers[i].Endpoints) {
+			return ""
+		}
+		for _, at := range to {
+			ok, reason := reaches(name, at.Addr(), route)
+			if ok {
+				return ""
+			}
+			why = cmp.Or(why, reason)
+		}
+	}
+	return why
+}
+
+// addressesIn returns the endpoints of a peer that are not names.
+func addressesIn(p *config.Peer) (v []netip.AddrPort) {
+	for _, e := range p.Endpoints {
+		if at, ok := e.Addr(); ok {
+			v = append(v, at)
+		}
+	}
+	return v
 }
 
 // sourcesNow returns the uplinks from which packets with a mark would be sent to an endpoint. If

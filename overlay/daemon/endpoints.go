@@ -37,10 +37,10 @@ type endpoints struct {
 
 	// The following fields are used only by the function follow().
 	conditions  conditions
-	standing    standing // conditions that `srdtun show` lists as conflicts
-	faults      standing // conditions that `srdtun show` lists as faults
-	bypassed    map[string]bypass
-	nextChecked int // index of the remote address to check next
+	standing    standing         // conditions that `srdtun show` lists as conflicts
+	faults      standing         // conditions that `srdtun show` lists as faults
+	reached     map[string]reach // by the interfaces of paths.local
+	nextChecked int              // index of the remote address to check next
 }
 
 const (
@@ -244,16 +244,10 @@ func (ep *endpoints) place(p *peer) {
 	p.link.Kick()
 }
 
-// tuples returns all combinations of local address, remote address and source port, ordered by
-// source port. So if there are more tuples than paths, every pair of addresses still gets some of
+// tuples returns all combinations of a pair of addresses and a source port, ordered by source port. So if there are more tuples than paths, every pair of addresses still gets some of
 // the paths.
 func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
-	var pairs []pair
-	for _, r := range remotes {
-		for _, l := range ep.uplinks.sourcesFor(r) {
-			pairs = append(pairs, pair{l, r})
-		}
-	}
+	pairs := ep.uplinks.pairs(remotes)
 	sockets := ep.sockets.bank.Len()
 	v = slices.Grow(v, min(sockets*len(pairs), steer.MaxPaths))
 	for i := range sockets {
@@ -314,10 +308,4 @@ func (ep *endpoints) classify() {
 	for _, p := range ep.running.peers() {
 		p.link.Do(func(_ mono.Time, c *srd.Conn) { c.SetPolicy(p.steering.policy) })
 	}
-}
-
-// pair has the two ends of a path: a local uplink, and the peer's address and port.
-type pair struct {
-	local  srd.Uplink
-	remote netip.AddrPort
 }

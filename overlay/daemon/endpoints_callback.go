@@ -38,6 +38,7 @@ func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd
 		b.proven = known
 	}
 	endpoints := p.remotes()
+	var kept []netip.AddrPort
 	var pairs, come []pair
 	for _, r := range b.proven {
 		if slices.ContainsFunc(endpoints, func(e netip.AddrPort) bool { return e.Addr() == r.Addr() }) {
@@ -46,13 +47,13 @@ func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd
 		if slices.Contains(p.remote.withdrawn, r.Addr()) {
 			continue // it was an endpoint, and must not carry traffic any more
 		}
-		for _, l := range ep.uplinks.sourcesFor(r) {
-			v := pair{l, r}
-			if slices.Contains(b.pairs, v) || ep.uplinks.host.added[l] || !ep.hasPathTo(r, paths) {
-				pairs = append(pairs, v)
-			} else {
-				come = append(come, v)
-			}
+		kept = append(kept, r)
+	}
+	for _, v := range ep.uplinks.pairs(kept) {
+		if slices.Contains(b.pairs, v) || ep.uplinks.host.added[v.local] || !ep.hasPathTo(v.remote, paths) {
+			pairs = append(pairs, v)
+		} else {
+			come = append(come, v)
 		}
 	}
 	b.pairs = pairs

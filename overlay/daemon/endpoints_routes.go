@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/netconf"
@@ -48,26 +47,25 @@ func (p *peer) targets() (v []target) {
 }
 
 // checkRoutes reports endpoints that cannot work, because they are this daemon itself or are
-// reached through the tunnel. The method checkRoutes also reports uplinks without a route to an
-// endpoint.
+// reached through the tunnel. The method checkRoutes also reports uplinks that reach no endpoint, and
+// endpoints that no uplink reaches.
 func (ep *endpoints) checkRoutes() {
 	var all []target
 	for _, p := range ep.running.peers() {
 		all = append(all, p.targets()...)
 	}
-	bypassed := ep.stillBypassed(all)
+	var some []target
 	for i := range min(len(all), targetsMost) {
-		w := all[(ep.nextChecked+i)%len(all)]
+		some = append(some, all[(ep.nextChecked+i)%len(all)])
+	}
+	for _, w := range some {
 		ep.reportSelf(w)
 		ep.reportLoop(w)
-		if len(w.peer.cfg().Endpoints) > 0 {
-			ep.findBypasses(w.remote.Addr(), bypassed)
-		}
 	}
 	if ep.nextChecked += targetsMost; ep.nextChecked >= len(all) {
 		ep.nextChecked = 0
 	}
-	ep.reportBypasses(bypassed)
+	ep.checkReach(all, some)
 	ep.reportDefault()
 	ep.reportTaken()
 }
@@ -119,15 +117,15 @@ func (ep *endpoints) forgetTargets() {
 		if k.kind == events.UplinkBypassed && !ep.lists(k.subject) {
 			ep.conditions.set(k, false)
 		}
-		if k.kind != events.RoutingLoop && k.kind != events.EndpointSelf {
+		if k.kind != events.RoutingLoop && k.kind != events.EndpointSelf && (k.kind != events.NoWay || k.subject == "") {
 			continue
 		}
 		if slices.ContainsFunc(k.peer.targets(), func(w target) bool { return w.name == k.subject }) {
 			continue
 		}
 		ep.conditions.set(k, false)
-		if k.kind == events.RoutingLoop {
-			ep.log.tellOf(k.peer.cfg(), events.LoopGone, k.subject, "%s is not its endpoint any more", k.subject)
+		if end, ok := map[events.Kind]events.Kind{events.RoutingLoop: events.LoopGone, events.NoWay: events.WayBack}[k.kind]; ok {
+			ep.log.tellOf(k.peer.cfg(), end, k.subject, "%s is not its endpoint any more", k.subject)
 		}
 	}
 	ep.standing.forget(ep.conditions)
@@ -185,72 +183,5 @@ func (ep *endpoints) reportDefault() {
 		ep.log.tell(events.DefaultTaken, "", "packets without a narrower route now go through %s, because its rules or narrower routes come first, and not through %s", by, ep.device.tun.Name())
 	default:
 		ep.log.tell(events.DefaultBack, "", "packets without a narrower route go through %s again", ep.device.tun.Name())
-	}
-}
-
-// bypass is an address to which an interface of paths.local has no route.
-type bypass struct {
-	to  netip.Addr
-	why string
-}
-
-// stillBypassed returns the bypasses of the last round that still hold. A round may check other
-// addresses than the round before.
-func (ep *endpoints) stillBypassed(all []target) map[string]bypass {
-	found := map[string]bypass{}
-	for name, b := range ep.bypassed {
-		if ep.lists(name) && slices.ContainsFunc(all, func(w target) bool {
-			return w.remote.Addr() == b.to && len(w.peer.cfg().Endpoints) > 0
-		}) {
-			ep.findBypass(name, b.to, found)
-		}
-	}
-	return found
-}
-
-// lists reports whether paths.local names an interface.
-func (ep *endpoints) lists(name string) bool {
-	return slices.ContainsFunc(ep.running.cfg().Paths.Local, func(l config.Local) bool { return l.Interface == name })
-}
-
-// findBypasses records which interfaces of paths.local have no route to a peer, and the reason for
-// each.
-func (ep *endpoints) findBypasses(to netip.Addr, found map[string]bypass) {
-	for _, l := range ep.running.cfg().Paths.Local {
-		if l.Interface != "" {
-			ep.findBypass(l.Interface, to, found)
-		}
-	}
-}
-
-func (ep *endpoints) findBypass(name string, to netip.Addr, found map[string]bypass) {
-	if found[name].why != "" {
-		return
-	}
-	if why := ep.uplinks.noRouteBy(name, to); why != "" {
-		found[name] = bypass{to, why}
-	}
-}
-
-func (ep *endpoints) reportBypasses(found map[string]bypass) {
-	ep.bypassed = found
-	for _, l := range ep.running.cfg().Paths.Local {
-		if l.Interface == "" {
-			continue
-		}
-		k, why := condition{kind: events.UplinkBypassed, subject: l.Interface}, found[l.Interface].why
-		changed := ep.conditions.set(k, why != "")
-		if peers := ep.running.peers(); slices.ContainsFunc(peers, func(p *peer) bool { return p.remote.noWay == why }) {
-			ep.faults.set(k, "") // the peer's own line has the reason
-		} else {
-			ep.faults.set(k, prefixed("paths.local: ", why))
-		}
-		switch {
-		case !changed:
-		case why != "":
-			ep.log.tell(events.UplinkBypassed, l.Interface, "paths.local: %s", why)
-		default:
-			ep.log.tell(events.UplinkStraight, l.Interface, "paths.local: %s has routes to all peers", l.Interface)
-		}
 	}
 }

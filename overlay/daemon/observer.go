@@ -119,15 +119,10 @@ func (o *observer) tellUplinks(yes, no map[srd.Uplink]bool) {
 		}
 		name := o.names[n.Of]
 		at, subject := uplinkText(n.Of, name), uplinkName(n.Of, name)
-		switch {
-		case n.Up:
+		if n.Up {
 			o.log.tell(events.UplinkUp, subject, "uplink %s: paths from it work", at)
-		case n.Gone && o.uplinks.has(n.Of.At(0)):
-			o.log.tell(events.UplinkDown, subject, "uplink %s: the interface no longer has this address", at)
-		case n.Gone:
-			o.log.tell(events.UplinkDown, subject, "uplink %s: this host no longer has this address", at)
-		default:
-			o.log.tell(events.UplinkDown, subject, "uplink %s: no path from it works", at)
+		} else {
+			o.log.tell(events.UplinkDown, subject, "uplink %s: %s", at, o.uplinks.loss(n))
 		}
 		if n.Gone {
 			delete(o.names, n.Of)

@@ -245,11 +245,12 @@ func peerDrops(p *peer, t *srd.Stats) counters {
 
 func (s *status) describePaths(v *control.Peer, c *srd.Conn) {
 	paths := c.Paths()
-	if v.LeftUnixS != 0 {
+	for i := range paths {
 		// After a peer has left, the transport keeps its paths for the next session. Until then
-		// they carry no packets.
-		for i := range paths {
-			paths[i].State = pathAfterLeave(paths[i].State)
+		// they carry no packets. The transport detects that a path does not work only if packets
+		// are lost on it.
+		if u := paths[i].Tuple.Local; v.LeftUnixS != 0 || v.NoWay != "" || u.Link() != 0 && s.uplinks.interfaces.fault(u) != "" {
+			paths[i].State = unused(paths[i].State)
 		}
 	}
 	var sum float64
@@ -278,8 +279,8 @@ func (s *status) describePaths(v *control.Peer, c *srd.Conn) {
 	}
 }
 
-// pathAfterLeave returns the state of a path to a peer that left.
-func pathAfterLeave(s srd.PathState) srd.PathState {
+// unused returns the state of a path that carries no packets now, whatever the transport knows.
+func unused(s srd.PathState) srd.PathState {
 	if s == srd.PathCandidate {
 		return s
 	}

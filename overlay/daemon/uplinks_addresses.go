@@ -16,12 +16,13 @@ type addresses struct {
 	added   map[srd.Uplink]bool         // absent in the previous round
 	usable  map[netip.Addr]bool         // whether packets may be sent from an address
 	sources map[netip.Addr][]srd.Uplink // uplinks for a remote address
+	routed  map[pair]bool               // whether the routing table has an entry for a pair without its port
 }
 
 // look starts a round of follow() with the current addresses of all interfaces.
 func (h *addresses) look(all []srd.Uplink) {
 	before := h.all
-	*h = addresses{all: map[srd.Uplink]bool{}, added: map[srd.Uplink]bool{}, usable: map[netip.Addr]bool{}, sources: map[netip.Addr][]srd.Uplink{}}
+	*h = addresses{all: map[srd.Uplink]bool{}, added: map[srd.Uplink]bool{}, usable: map[netip.Addr]bool{}, sources: map[netip.Addr][]srd.Uplink{}, routed: map[pair]bool{}}
 	for _, u := range all {
 		h.all[u] = true
 		h.added[u] = before != nil && !before[u]

@@ -22,9 +22,22 @@ type interfaces struct {
 }
 
 type iface struct {
-	name string
-	mtu  int
-	up   bool
+	name  string
+	mtu   int
+	up    bool
+	fault string // reason why it sends no packets, or ""
+}
+
+// linkFault returns the reason why an interface sends no packets, or "". As in ip(8), an interface
+// that is up but not running has no carrier.
+func linkFault(name string, flags net.Flags) string {
+	switch {
+	case flags&net.FlagUp == 0:
+		return name + " is down"
+	case flags&net.FlagRunning == 0:
+		return name + " has no carrier"
+	}
+	return ""
 }
 
 func (t *interfaces) load() {
@@ -32,7 +45,7 @@ func (t *interfaces) load() {
 	var own []netip.Addr
 	ifaces, _ := net.Interfaces() // on an error the MTU of Ethernet is assumed
 	for _, i := range ifaces {
-		d := iface{i.Name, i.MTU, i.Flags&net.FlagUp != 0}
+		d := iface{i.Name, i.MTU, i.Flags&net.FlagUp != 0, linkFault(i.Name, i.Flags)}
 		addrs, _ := i.Addrs()
 		for _, a := range addrs {
 			p, err := netip.ParsePrefix(a.String())
@@ -104,6 +117,29 @@ func (t *interfaces) name(u srd.Uplink) string {
 	}
 	slices.Sort(v)
 	return strings.Join(v, " or ")
+}
+
+// faultNow returns the reason why an interface sends no packets now, or "" if it does not exist.
+func faultNow(name string) string {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return ""
+	}
+	return linkFault(name, i.Flags)
+}
+
+// fault returns the reason why no packet from u leaves this host, or "". For an uplink without an
+// interface, each interface with its address must have a reason.
+func (t *interfaces) fault(u srd.Uplink) string {
+	var v []string
+	for _, d := range t.with(u) {
+		if d.fault == "" {
+			return ""
+		}
+		v = append(v, d.fault)
+	}
+	slices.Sort(v)
+	return strings.Join(v, " and ")
 }
 
 // ethernetMTU is the MTU that is assumed for an unknown device.

@@ -61,18 +61,13 @@ func routeBy(to netip.Addr, how *netlink.RouteGetOptions) (netlink.Route, error)
 	return v[0], nil
 }
 
-// noRouteBy returns the reason why packets through the interface `name` do not reach `remote`, or
-// "" if they do. The method noRouteBy also returns "" if the interface or the address family is
-// missing, because other checks report this.
-func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
-	return noRouteBy(name, remote, ul.route)
-}
-
-// noRouteBy is the method of the same name.
-func noRouteBy(name string, remote netip.Addr, route routeFunc) string {
+// reaches reports whether the interface `name` has a route to `remote`, and the reason if it has
+// none. There is no reason if the interface or the address family is missing, because other checks
+// report this.
+func reaches(name string, remote netip.Addr, route routeFunc) (ok bool, why string) {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
-		return ""
+		return false, ""
 	}
 	var source netip.Addr
 	all := uplinksOf(name)
@@ -82,7 +77,7 @@ func noRouteBy(name string, remote netip.Addr, route routeFunc) string {
 		}
 	}
 	if !source.IsValid() {
-		return ""
+		return false, ""
 	}
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
 	if direct, _ := route(remote, srd.UplinkOf(source, 0), false); remote.Is4() || globals(all) > 1 || direct.LinkIndex == link.Attrs().Index {
@@ -91,10 +86,10 @@ func noRouteBy(name string, remote netip.Addr, route routeFunc) string {
 	match, err := routeBy(remote, how)
 	switch {
 	case err != nil:
-		return noRouteTo(name, remote)
+		return false, noRouteTo(name, remote)
 	case !slices.ContainsFunc(hopsOf(match), func(h *netlink.NexthopInfo) bool { return h.LinkIndex == link.Attrs().Index }):
-		return name + " has several IPv6 addresses, and packets to " + remote.String() +
+		return false, name + " has several IPv6 addresses, and packets to " + remote.String() +
 			" leave by another interface; name one address and give it a rule: ip -6 rule add from ADDRESS table TABLE"
 	}
-	return ""
+	return true, ""
 }

@@ -40,6 +40,16 @@ func (t *interfaces) noWay(remotes []netip.AddrPort, sources func(netip.AddrPort
 	return why
 }
 
+// unreached returns a line about one endpoint of a peer if no uplink reaches it, or "". Without a
+// source address it returns "", because a host need not have all address families of its peers.
+func (t *interfaces) unreached(to netip.AddrPort, sources func(netip.AddrPort) []srd.Uplink, route routeFunc) string {
+	if len(sources(to)) == 0 {
+		return ""
+	}
+	why := t.noWay([]netip.AddrPort{to}, sources, route)
+	return prefixed(fmt.Sprintf("no uplink reaches its endpoint %v: ", to), strings.TrimPrefix(why, noWayTo(to)))
+}
+
 // noAddressFor returns the reason why there is no address from which packets to a remote address
 // can be sent.
 func (t *interfaces) noAddressFor(to netip.AddrPort) string {
@@ -79,6 +89,8 @@ func (t *interfaces) noWayFrom(u srd.Uplink, to netip.AddrPort, r netlink.Route,
 	switch {
 	case u.Link() == 0 && to.Addr().IsLinkLocalUnicast():
 		return "" // the request names no interface, so its error says nothing
+	case none && u.Link() != 0 && t.fault(u) != "":
+		return noWayTo(to) + t.fault(u)
 	case none && u.Link() != 0:
 		return noRouteTo(t.name(u), to.Addr())
 	case none && !u.IsValid():
@@ -88,28 +100,31 @@ func (t *interfaces) noWayFrom(u srd.Uplink, to netip.AddrPort, r netlink.Route,
 	case err != nil:
 		return "" // the kernel did not answer
 	}
-	if v := withoutCarrier(r); len(v) > 0 {
-		return fmt.Sprintf("no way to %v: %s has no carrier", to, strings.Join(v, " or "))
+	if v := faultsOf(r); len(v) > 0 {
+		return noWayTo(to) + strings.Join(v, " and ")
 	}
 	return ""
 }
+
+// noWayTo returns the beginning of a reason that does not contain the remote address.
+func noWayTo(to netip.AddrPort) string { return fmt.Sprintf("no way to %v: ", to) }
 
 // noRouteTo returns the reason and the remedy if an interface of paths.local has no route.
 func noRouteTo(name string, remote netip.Addr) string {
 	return fmt.Sprintf("%s has no route to %v; give it one, for instance: ip route add default via GATEWAY dev %s metric 2000", name, remote, name)
 }
 
-// withoutCarrier returns the interfaces of a matching route if none of them has a carrier.
-func withoutCarrier(r netlink.Route) (names []string) {
+// faultsOf returns a reason for each interface of a matching route if none of them sends packets.
+func faultsOf(r netlink.Route) (reasons []string) {
 	for _, hop := range hopsOf(r) {
 		if hop.Flags&(unix.RTNH_F_LINKDOWN|unix.RTNH_F_DEAD) == 0 {
 			return nil
 		}
 		if link, err := netlink.LinkByIndex(hop.LinkIndex); err == nil {
-			names = append(names, link.Attrs().Name)
+			reasons = append(reasons, cmp.Or(linkFault(link.Attrs().Name, link.Attrs().Flags), link.Attrs().Name+" has no carrier"))
 		}
 	}
-	return names
+	return reasons
 }
 
 // hopsOf returns the next hops of a route. A route with several next hops has no interface of its

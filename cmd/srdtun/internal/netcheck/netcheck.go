@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
@@ -108,25 +109,18 @@ func oneKey(st *control.Status, p *control.Peer, there *control.Status) bool {
 	return i >= 0 && there.Peers[i].HasPresharedKey != p.HasPresharedKey
 }
 
-// states counts the active paths and all paths.
-func states(p *control.Peer) (active, all int) {
-	for _, path := range p.Paths {
-		if path.State == control.PathActive {
-			active++
-		}
-	}
-	return active, len(p.Paths)
-}
-
 func paths(p *control.Peer) doctor.Finding {
-	active, all := states(p)
+	active, all := view.Up(p.Paths)
 	v := doctor.Finding{Check: "paths", Saw: fmt.Sprintf("%d of %d work", active, all)}
+	if n := len(p.Paths) - all; n > 0 {
+		v.Saw += fmt.Sprintf(", and %d have had no answer yet", n)
+	}
 	switch {
-	case all == 0:
+	case len(p.Paths) == 0:
 		v.Saw = "none yet; paths open when something is sent"
 	case active == 0:
 		v.Level, v.Why, v.Advice = doctor.Fault, "nothing passes", "see the session above"
-	case active < all:
+	case active < len(p.Paths):
 		v.Level, v.Why = doctor.Warning, "packets on the other paths got lost, or had no answer"
 		v.Advice = "see srdtun show: if all paths of an address are down, look for a link; if single ports are down, look for a filter"
 	}
@@ -238,7 +232,7 @@ func translated(p *control.Peer) doctor.Finding {
 		v.Saw = "no endpoint is configured here to compare with"
 		return v
 	}
-	if active, _ := states(p); active == 0 {
+	if active, _ := view.Up(p.Paths); active == 0 {
 		v.Saw = "not known: the peer does not answer"
 		return v
 	}

@@ -69,6 +69,25 @@ func TestNothingIsKnownYet(t *testing.T) {
 	}
 }
 
+// Paths without validation are no paths yet: the count is that of show, and names them apart.
+func TestCandidatesAreCountedApart(t *testing.T) {
+	st, p := healthy()
+	p.Paths[3].State, p.Paths[4].State, p.Paths[5].State = control.PathDown, control.PathCandidate, control.PathCandidate
+	for _, f := range Judge(st, p, nil, nil, nil) {
+		if f.Check == "paths" && (f.Saw != "13 of 14 work, and 2 have had no answer yet" || f.Level != doctor.Warning) {
+			t.Errorf("%+v", f)
+		}
+	}
+	for i := range p.Paths {
+		p.Paths[i].State = control.PathCandidate
+	}
+	for _, f := range Judge(st, p, nil, nil, nil) {
+		if f.Check == "paths" && (f.Saw != "0 of 0 work, and 16 have had no answer yet" || f.Level != doctor.Fault) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 func TestPairs(t *testing.T) {
 	_, p := healthy()
 	p.Paths = append(p.Paths, control.Path{Local: "nonsense"})
