@@ -60,6 +60,9 @@ func parseEndpoint(s string) (Endpoint, error) {
 }
 
 func splitEndpoint(s string) (host, port string, err error) {
+	if _, rest, is := strings.Cut(s, "://"); is {
+		return "", "", fmt.Errorf("%s: an endpoint has no scheme: %s", quoted(s), quoted(rest))
+	}
 	if rest, ok := strings.CutPrefix(s, "["); ok {
 		host, port, ok = strings.Cut(rest, "]:")
 		if !ok {

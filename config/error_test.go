@@ -170,6 +170,9 @@ var faulty = []struct{ name, doc, want string }{
 
 	{"endpoint without port", mainPart + "[[peer]]\nendpoints = '10.0.0.1'\n", `s.toml:6: peer.endpoints: "10.0.0.1": the port is missing; want host:port`},
 	{"endpoint without brackets", mainPart + "[[peer]]\nendpoints = ['a:1',\n'2001:db8::1:51820']\n", `s.toml:7: peer.endpoints: "2001:db8::1:51820": an IPv6 address needs brackets: [2001:db8::1]:51820`},
+	{"listen with a scheme", "[metrics]\nlisten = 'http://127.0.0.1:9586'\n", `s.toml:2: metrics.listen: an address to listen on has no scheme: "127.0.0.1:9586"`},
+	{"endpoint with a scheme", mainPart + "[[peer]]\nendpoints = ['a:1',\n'udp://10.1.0.2:51820']\n", `s.toml:7: peer.endpoints: "udp://10.1.0.2:51820": an endpoint has no scheme: "10.1.0.2:51820"`},
+	{"endpoint with a scheme and brackets", mainPart + "[[peer]]\nendpoints = 'http://[2001:db8::1]:51820'\n", `s.toml:6: peer.endpoints: "http://[2001:db8::1]:51820": an endpoint has no scheme: "[2001:db8::1]:51820"`},
 	{"endpoint twice", mainPart + "[[peer]]\nendpoints = ['[::1]:1',\n'[0::1]:1']\n", `s.toml:7: peer.endpoints: "[0::1]:1" is listed twice`},
 	{"prefix twice in a peer", mainPart + "[[peer]]\npublic_key = '$1'\nallowed_ips = [\n'10.1.0.1/16',\n'10.1.0.2/16']\n", `s.toml:9: peer.allowed_ips: 10.1.0.0/16 is listed twice`},
 	{"prefix in two peers", mainPart + "[[peer]]\npublic_key = '$1'\nallowed_ips = ['10.1.0.0/16']\n[[peer]]\npublic_key = '$2'\nallowed_ips = ['10.2.0.0/16',\n'10.1.0.0/16']\n", `s.toml:11: peer.allowed_ips: 10.1.0.0/16 belongs to another peer already, in line 7`},

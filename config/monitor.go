@@ -62,7 +62,10 @@ func (s section) listen(key string) Listen {
 		return s.listenUnix(key, path)
 	}
 	at, err := netip.ParseAddrPort(text)
+	_, rest, scheme := strings.Cut(text, "://")
 	switch {
+	case scheme:
+		s.fail(key, `an address to listen on has no scheme: %s`, quoted(rest))
 	case err != nil || at.Port() == 0:
 		s.fail(key, `want an address and a port like "127.0.0.1:9586", or "unix:" and a path, not %s`, quoted(text))
 	case at.Addr().IsMulticast() || at.Addr().Is4In6() || at.Addr().Zone() != "":
