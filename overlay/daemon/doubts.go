@@ -13,6 +13,7 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/hooks"
 )
 
 // Doubts returns likely mistakes in a valid configuration, given the present state of this host.
@@ -57,7 +58,11 @@ func doubtEnd(c *config.Config) []error {
 func doubtPrograms(c *config.Config, key string, commands [][]string) (all []error) {
 	for _, argv := range commands {
 		program := c.Command(argv)[0]
-		if _, err := exec.LookPath(program); err != nil {
+		path, err := exec.LookPath(program)
+		if err == nil {
+			err = hooks.Unable(path)
+		}
+		if err != nil {
 			all = append(all, c.Doubt("interface", key, "%v", fmt.Errorf("this host cannot run %s: %w", keytext.Quote(program), bareExec(err))))
 		}
 	}

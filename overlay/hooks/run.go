@@ -68,6 +68,8 @@ func Run(ctx context.Context, c Command) (said string, err error) {
 		return "", fmt.Errorf("%s: %w", c.Argv[0], err)
 	case errors.Is(err, syscall.EPERM):
 		return "", refused(p.Path, err)
+	case err != nil:
+		return "", notExecuted(p.Path, err)
 	}
 	return said, err
 }
