@@ -32,6 +32,9 @@ const (
 	outputMost = 4 << 10
 )
 
+// outputKept is the remark on a command that leaves a child in the background with its output open.
+const outputKept = "it has left a process in the background, whose further output is lost: redirect it, as in \"sleep 60 >/dev/null 2>&1 &\""
+
 // Command is a program with its arguments, its standard input and its environment. Ambient lists
 // the program's ambient capabilities.
 type Command struct {
@@ -59,6 +62,11 @@ func Run(ctx context.Context, c Command) (said string, err error) {
 	// arguments.
 	said = keytext.Hide(strings.Join(strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' || r == '\r' }), "; "), nil)
 	var exited *exec.ExitError
+	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
+		// The command has ended with status 0. A child that it left in the background has its output
+		// open, so that there is no end of the output to wait for.
+		said, err = strings.TrimPrefix(said+"; "+outputKept, "; "), nil
+	}
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "", fmt.Errorf("%s does not end within %v", c.Argv[0], most)
