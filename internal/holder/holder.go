@@ -23,7 +23,12 @@ type Process struct {
 }
 
 // String returns the text for messages.
-func (p Process) String() string { return fmt.Sprintf("process %d (%s)", p.PID, p.Name) }
+func (p Process) String() string {
+	if p.Name == "" {
+		return fmt.Sprintf("process %d", p.PID)
+	}
+	return fmt.Sprintf("process %d (%s)", p.PID, p.Name)
+}
 
 func process(pid int) Process {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
@@ -33,7 +38,8 @@ func process(pid int) Process {
 	return Process{pid, strings.TrimSpace(strings.ToValidUTF8(string(name), "?"))}
 }
 
-// OfLock returns the process that has locked a file by flock(2). Any user may ask.
+// OfLock returns the process that has locked a file by flock(2). Any user may ask. If /proc hides
+// the process from the caller, its name is "".
 func OfLock(path string) Process {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
@@ -51,7 +57,9 @@ func OfLock(path string) Process {
 			continue
 		}
 		if pid, err := strconv.Atoi(f[4]); err == nil && pid > 0 {
-			return process(pid)
+			p := process(pid)
+			p.PID = pid
+			return p
 		}
 	}
 	return Process{}

@@ -61,13 +61,35 @@ func takeLock(name string) (*lock, error) {
 	return nil, fmt.Errorf("%s: the lock file keeps changing", path)
 }
 
+// served reports whether a process listens at a socket. Somebody may have removed the lock file of a
+// running daemon, and a new lock file then excludes nobody. A killed process still has its socket
+// for a few milliseconds after its lock.
+func served(socket string) bool {
+	for patient := time.Now().Add(lockWait); ; time.Sleep(lockPause) {
+		c, err := rundir.Dial(socket, lockWait)
+		switch {
+		case err == nil:
+			c.Close()
+		case !errors.Is(err, unix.EAGAIN): // EAGAIN means a live socket with a full queue
+			return false
+		}
+		if time.Now().After(patient) {
+			return true
+		}
+	}
+}
+
 func sameFile(f *os.File, path string) bool {
 	a, errA := f.Stat()
 	b, errB := os.Lstat(path)
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-// release removes the lock file while it is still locked, then unlocks it.
-func (l *lock) release() error {
-	return errors.Join(os.Remove(l.file.Name()), l.file.Close())
+// release removes the lock file while it is still locked, then unlocks it. If somebody removed the
+// file, the name may belong to the lock of another process, and stays.
+func (l *lock) release() (err error) {
+	if sameFile(l.file, l.file.Name()) {
+		err = os.Remove(l.file.Name())
+	}
+	return errors.Join(err, l.file.Close())
 }

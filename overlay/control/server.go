@@ -72,6 +72,9 @@ func Listen(name string, masters ...uint32) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if served(path) {
+		return nil, errors.Join(fmt.Errorf("%s is %w", name, ErrAlreadyRunning), l.release())
+	}
 	s := &Server{lock: l, masters: masters, places: places{taken: map[*place]struct{}{}}}
 	var groups []uint32
 	groups, s.closed = AdmittedGroups()

@@ -3,12 +3,12 @@ package daemon
 import (
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/holder"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/frame"
@@ -47,10 +47,8 @@ func (d *device) faults() []string {
 
 func (d *device) open() (err error) {
 	c := d.running.cfg()
-	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
-		// If a device with the configured name already exists, it belongs to another program. The
-		// kernel might still let this process attach to it.
-		return fmt.Errorf("interface %s: there is a device of that name already%s", c.Interface.Name, holderOf(c.Interface.Name))
+	if err := d.absent(); err != nil {
+		return err
 	}
 	d.tun, err = tundev.Open(c.Interface.Name, c.Interface.MTU, d.options())
 	if err != nil {
@@ -68,19 +66,53 @@ func (d *device) open() (err error) {
 	return nil
 }
 
-// holderOf describes the daemon that already uses a device with the given name. If two daemons
-// use the same device name, one is a service, and the other was started by hand. A service and a
-// daemon started by hand use different run directories, so neither sees the other's lock file.
-func holderOf(name string) string {
-	there := func(path ...string) bool {
-		_, err := os.Lstat(filepath.Join(path...) + rundir.Socket)
-		return err == nil
+// deviceWait bounds the wait for the device of a killed process. The kernel removes such a device a
+// few milliseconds after it has released the process's lock.
+const (
+	deviceWait  = 500 * time.Millisecond
+	devicePause = 20 * time.Millisecond
+)
+
+// absent returns an error if a device with the configured name exists. Such a device belongs to
+// another program, and the kernel might still let this process attach to it.
+func (d *device) absent() error {
+	name := d.running.cfg().Interface.Name
+	for patient := time.Now().Add(deviceWait); ; time.Sleep(devicePause) {
+		if _, err := net.InterfaceByName(name); err != nil {
+			return nil
+		}
+		if time.Now().After(patient) {
+			return fmt.Errorf("interface %s: there is a device of that name already%s", name, holderOf(name))
+		}
 	}
-	switch dir := rundir.Dir(); {
-	case there(dir, name, name):
-		return "; the service srdtun@" + name + " runs it: systemctl stop srdtun@" + name
-	case filepath.Base(dir) == name && there(filepath.Dir(dir), name):
-		return "; it was started by hand: srdtun down " + name
+}
+
+// holderOf describes the daemon or other program that has a device of the given name open. A
+// service and a daemon started by hand have different run directories, so neither finds the other's
+// lock. A directory alone proves nothing: this process may be the service that has it.
+func holderOf(name string) string {
+	own, err := rundir.Path(name, rundir.Socket)
+	if err != nil {
+		return ""
+	}
+	all, _ := rundir.All() // without a run directory there is no other daemon
+	for _, at := range all {
+		socket, err := at.Socket()
+		switch {
+		case err != nil || at.Device != name || socket == own || rundir.Holder(socket).PID == 0:
+		case at.Service != "":
+			return "; the service srdtun@" + at.Service + " runs it: systemctl stop srdtun@" + at.Service
+		default:
+			return "; it was started by hand: srdtun down " + name
+		}
+	}
+	return opener(name)
+}
+
+// opener names the process that has a device open, or returns "" if it is unknown.
+func opener(name string) string {
+	if p := holder.OfDevice(name); p.PID != 0 {
+		return fmt.Sprintf(", which %v has open", p)
 	}
 	return ""
 }

@@ -6,30 +6,40 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
 // If a service or a daemon started by hand already has the interface, a second start names the
-// first one.
+// first one. A directory, a socket or a stale lock alone, even the own one, names nobody.
 func TestSecondStartNamesTheFirst(t *testing.T) {
 	top := t.TempDir()
+	t.Setenv(rundir.Env, top)
 	service := filepath.Join(top, "lab")
 	must(t, os.Mkdir(service, 0o700))
-	want := func(dir, want string) {
+	byHand, byService := filepath.Join(top, "lab"), filepath.Join(service, "lab")
+	for _, socket := range []string{byHand, byService} {
+		must(t, os.WriteFile(socket+rundir.Socket, nil, 0o600))
+	}
+	want := func(own, want string) {
 		t.Helper()
-		t.Setenv(rundir.Env, dir)
+		t.Setenv("RUNTIME_DIRECTORY", own)
 		if got := holderOf("lab"); (want == "") != (got == "") || !strings.Contains(got, want) {
-			t.Errorf("from %s: %q, want %q", dir, got, want)
+			t.Errorf("from %q: %q, want %q", own, got, want)
 		}
 	}
-	want(top, "")
+	want("", "")
 	want(service, "")
-	for _, c := range []struct{ socket, from, want string }{
-		{filepath.Join(service, "lab"), top, "systemctl stop srdtun@lab"},
-		{filepath.Join(top, "lab"), service, "srdtun down lab"},
+	for _, c := range []struct{ lock, fromHand, fromService string }{
+		{byService, "systemctl stop srdtun@lab", ""},
+		{byHand, "", "srdtun down lab"},
 	} {
-		must(t, os.WriteFile(c.socket+rundir.Socket, nil, 0o600))
-		want(c.from, c.want)
-		must(t, os.Remove(c.socket+rundir.Socket))
+		f, err := os.Create(c.lock + rundir.Lock)
+		must(t, err)
+		must(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
+		want("", c.fromHand)
+		want(service, c.fromService)
+		must(t, f.Close())
 	}
 }

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -17,11 +16,7 @@ func DoubtTaken(c *config.Config, own holder.Process) (all []error) {
 		return nil // the other network namespace has other devices and ports
 	}
 	if _, err := net.InterfaceByName(c.Interface.Name); err == nil && own.PID == 0 {
-		who := ""
-		if p := holder.OfDevice(c.Interface.Name); p.PID != 0 {
-			who = fmt.Sprintf(", which %v has open", p)
-		}
-		all = append(all, c.Doubt("interface", "name", "there is a device of that name already%s: the start would fail now", who))
+		all = append(all, c.Doubt("interface", "name", "there is a device of that name already%s: the start would fail now", opener(c.Interface.Name)))
 	}
 	for _, a := range c.Interface.Address {
 		has := slices.DeleteFunc(interfacesWith(a.Addr()), func(name string) bool { return name == c.Interface.Name })

@@ -145,6 +145,10 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	}
 	adopted := s.device.net != nil
 	if !adopted {
+		// Before this process changes anything: a device may belong to a daemon whose lock is gone.
+		if err := s.device.absent(); err != nil {
+			return err
+		}
 		if err := netconf.Recover(name); err != nil {
 			return err
 		}

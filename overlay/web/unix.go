@@ -54,7 +54,7 @@ func (l unixListener) Close() error {
 	if errors.Is(err, net.ErrClosed) {
 		return err // it was already closed
 	}
-	return errors.Join(err, l.RemoveOwn())
+	return errors.Join(err, l.Remove())
 }
 
 func checkDirectory(dir string) error {

@@ -106,15 +106,10 @@ func (d directory) has(path string, inode int) bool {
 		unix.Fstat(inode, &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino
 }
 
-// Remove removes the socket's name and closes its inode. The caller must close the listener
-// before Remove, and must not call Groups afterwards.
-func (s *Listener) Remove() error {
-	return errors.Join(removeIfThere(s.path), unix.Close(s.inode))
-}
-
-// RemoveOwn removes a socket whose name is not protected by a lock. If the name now belongs to
-// another socket, RemoveOwn leaves the name.
-func (s *Listener) RemoveOwn() (err error) {
+// Remove removes the socket's name and closes its inode. If the name now belongs to another socket,
+// Remove leaves the name. The caller must close the listener before Remove, and must not call
+// Groups afterwards.
+func (s *Listener) Remove() (err error) {
 	d, err := openDirectory(s.path)
 	if err == nil {
 		if d.has(s.path, s.inode) {
