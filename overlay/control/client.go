@@ -67,7 +67,7 @@ func Dial(at rundir.Place) (*Client, error) {
 	}
 	switch {
 	case missing(err):
-		return nil, lost(at, path)
+		return nil, lost(at, path, err)
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("%s: %w (%s)", path, ErrPermission, admitted(path))
 	case err != nil:
@@ -95,10 +95,15 @@ const (
 	lostPause = 20 * time.Millisecond
 )
 
-// lost returns the error for a socket on which no process listens. If the socket was removed, a
-// running daemon still holds its lock. If the lock was removed, too, it still holds its device.
-func lost(at rundir.Place, path string) error {
-	if p := rundir.Holder(path); p.PID != 0 {
+// lost returns the error for a socket on which no process listens, given the error of the attempt.
+// If the socket was removed, a running daemon still holds its lock. If the lock was removed, too, it
+// still holds its device. A daemon that is taken down closes its socket, but the name remains until
+// the last command of post_down has ended.
+func lost(at rundir.Place, path string, err error) error {
+	switch p := rundir.Holder(path); {
+	case p.PID != 0 && errors.Is(err, unix.ECONNREFUSED):
+		return fmt.Errorf("%s is being taken down by %v", at, p)
+	case p.PID != 0:
 		end := fmt.Sprintf("kill %d", p.PID)
 		if at.Service != "" {
 			end = "systemctl stop srdtun@" + at.Service
