@@ -393,10 +393,3 @@ func (s section) owner(key string) string {
 // maxUID is the largest user number (credentials(7)). The next number, -1 in 32 bits, means "no
 // user" in system calls.
 const maxUID = 1<<32 - 2
-
-// HasGuests reports whether drop-in files may belong to a user other than root and the daemon's
-// user.
-func (c *Config) HasGuests() bool {
-	uid, err := c.dropInOwner()
-	return c.PeersDir != "" && err == nil && !self(uid)
-}

@@ -224,7 +224,7 @@ func within(sorted []netip.Addr, p netip.Prefix) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// LeftOut is a guest peer that was left out, and the reason.
+// LeftOut is a peer of a drop-in file that was left out, and the reason.
 type LeftOut struct {
 	Peer Peer
 	Err  error
@@ -256,10 +256,10 @@ func RootsFirst(faults []error) []error {
 	return append(own, guests...)
 }
 
-// Fault returns a fault in the peer's file. It has no line number, because the file's text is not
-// in memory.
+// Fault returns a fault in the peer's file. It has a line number if the reading stored the line of
+// the key.
 func (p *Peer) Fault(key, why string) error {
-	e := &Error{File: p.File, Msg: why}
+	e := &Error{File: p.File, Line: p.lines.of(key), Msg: why}
 	if e.Key = "peer"; key != "" {
 		e.Key += "." + key
 	}
@@ -301,17 +301,19 @@ func WithoutClashes(c *Config, around func() Around) (rest *Config, out []LeftOu
 	return &all, out
 }
 
-// Without returns c without the guest peers in `out`.
+// Without returns c without the drop-in files in `out`. A peer of the configuration itself stays,
+// even if a file in `out` claims its key.
 func Without(c *Config, out []LeftOut) *Config {
 	if len(out) == 0 {
 		return c
 	}
-	left := make(map[Key]bool, len(out))
+	left := make(map[string]bool, len(out))
 	for i := range out {
-		left[out[i].Peer.PublicKey] = true
+		left[out[i].Peer.File] = true
 	}
-	rest, _ := PartGuests(c, func(p *Peer) bool { return !left[p.PublicKey] })
-	return rest
+	rest := *c
+	rest.Peers = slices.DeleteFunc(slices.Clone(c.Peers), func(p Peer) bool { return p.File != "" && left[p.File] })
+	return &rest
 }
 
 // PartGuests divides the guest peers of c. It returns c with those for which the function stays()

@@ -200,7 +200,7 @@ func TestOwnersDirectoryThatCannotBeRead(t *testing.T) {
 		}
 		changed := *base
 		changed.Peers = []Peer{{Name: "main", PublicKey: Key{9: 1}, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}}
-		if names, faults := look(&d, &changed); !slices.Equal(names, []string{"main", "r", "b"}) || len(faults) != 2 || !strings.Contains(faults[1].Error(), "a.toml: peer.allowed_ips: 10.1.2.0/24 would take traffic") {
+		if names, faults := look(&d, &changed); !slices.Equal(names, []string{"main", "r", "b"}) || len(faults) != 2 || !strings.Contains(faults[1].Error(), "a.toml:4: peer.allowed_ips: 10.1.2.0/24 would take traffic") {
 			t.Errorf("%s, with another configuration: %q, %v", c.name, names, faults)
 		}
 		if _, err := os.Lstat(roots); err == nil {

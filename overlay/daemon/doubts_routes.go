@@ -19,6 +19,7 @@ import (
 // has the status of all running interfaces. If the interface of c is among them, DoubtRoutes takes
 // the warnings from that status.
 func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
+	plan := planOf(c, c.Interface.Name, "")
 	if i := slices.IndexFunc(others, func(st *control.Status) bool { return st.Interface == c.Interface.Name }); i >= 0 {
 		for _, line := range others[i].Conflicts {
 			all = append(all, c.Doubt("interface", "name", "%s", line))
@@ -26,9 +27,11 @@ func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 		for _, line := range enters(c.Interface.Name, others, func() []owner { return ownersOf(c) }) {
 			all = append(all, c.Doubt("interface", "name", "%s", line))
 		}
-		return all
+		if _, err := net.InterfaceByName(c.Interface.Name); err != nil {
+			return all // it is in another network namespace
+		}
+		return append(all, doubtExisting(c, plan, "a reload")...)
 	}
-	plan := planOf(c, c.Interface.Name, "")
 	for i := range c.Peers {
 		for _, e := range c.Peers[i].Endpoints {
 			if at, ok := e.Addr(); ok {
@@ -51,9 +54,19 @@ func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 			all = append(all, c.Doubt("peer", "allowed_ips", "%s", taken(o, c.Interface.Name, own)))
 		}
 	}
+	return append(all, doubtExisting(c, plan, "the start")...)
+}
+
+// doubtExisting returns the warnings about routes that another interface already has. Such a route
+// makes the step fail, except if the prefix is in a drop-in file, which is then left out.
+func doubtExisting(c *config.Config, plan netconf.Plan, step string) (all []error) {
 	refused := plan.Existing()
 	for _, err := range refused[:min(len(refused), refusedTold)] {
-		all = append(all, c.Doubt("peer", "allowed_ips", "the start would fail now: %v", err))
+		if bad, is := refusedBy(c, err, ofFile); is {
+			all = append(all, fmt.Errorf("%w: left out", bad.Err))
+			continue
+		}
+		all = append(all, c.Doubt("peer", "allowed_ips", "%s would fail now: %v", step, err))
 	}
 	return all
 }

@@ -31,17 +31,17 @@ type settings struct {
 
 	expiryChanged chan struct{} // wakes the method expire() after a change
 
-	mu               sync.Mutex      // guards changes of the running configuration
-	file             *config.Config  // the files at the latest read
-	closed           bool            // no more changes
-	dropIns          config.DropIns  // the drop-in files, as read
-	faults           map[string]bool // faults of drop-in files that were reported after the latest reading
-	unread           string          // last reported reason why their directory could not be read
-	unsaved, pending []string        // computed by the method compare()
+	mu               sync.Mutex     // guards changes of the running configuration
+	file             *config.Config // the files at the latest read
+	closed           bool           // no more changes
+	dropIns          config.DropIns // the drop-in files, as read
+	faults           []error        // faults of drop-in files at the latest reading, and since then: all reported
+	unread           string         // reason why the drop-in files are not applied now; "": they are
+	unsaved, pending []string       // computed by the method compare()
 	expired          expiredPeers
 	moved            int         // peers added or removed since the latest return of memory
 	freeing          *time.Timer // timer for returning memory to the kernel; nil: not needed so far
-	spared           int         // number of times that guests were left out during the start
+	spared           int         // number of guests that the start has left out one by one
 	untimed          string      // last reported reason why expired peers could not be removed or restored
 }
 
@@ -197,10 +197,11 @@ func (s *settings) replace(c *config.Config, isFile bool) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	diff, out, err := s.carry(want)
+	diff, out, err := s.carry(want, ofFile)
 	if err != nil {
 		return outcome{}, err
 	}
+	s.unread = ""
 	if isFile {
 		s.file = config.Without(want, out)
 	}
@@ -233,13 +234,13 @@ func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 			return outcome{}, fmt.Errorf("%s cannot be changed while running: change it in %s, and restart", c.Key, s.file.File)
 		}
 	}
-	diff, out, err := s.carry(want)
+	diff, out, err := s.carry(want, ofGuest)
 	if err != nil {
 		return outcome{}, err
 	}
 	s.compare()
 	left := reasons(out)
-	s.tellLeftOut(left)
+	s.addFaults(left)
 	return outcome{diff, config.Without(want, out), left}, nil
 }
 
@@ -266,10 +267,10 @@ func (s *settings) add(peers []config.Peer) (outcome, error) {
 	if err != nil {
 		return outcome{}, badConfig{err}
 	}
-	diff, out, err := s.carry(want)
+	diff, out, err := s.carry(want, ofGuest)
 	if err == nil {
 		s.compare()
-		s.tellLeftOut(reasons(out))
+		s.addFaults(reasons(out))
 	}
 	return outcome{diff, config.Without(want, out), reasons(out)}, err
 }

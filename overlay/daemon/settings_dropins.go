@@ -64,17 +64,15 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 	if err := w.Add(dir); err != nil {
 		return err
 	}
-	guests := s.running.cfg().HasGuests()
 	changed := map[string]bool(nil) // nil: all files, because some may have changed before the watch began
 	for {
-		s.rereadAndRest(ctx, changed)
+		read := s.rereadAndRest(ctx, changed)
 		changed = map[string]bool{}
-		var recheck <-chan time.Time
-		if guests {
-			recheck = time.After(recheckEvery)
-		}
-		if ended, err := quietDir(ctx, w, dir, changed, recheck); ended || err != nil || ctx.Err() != nil {
+		if ended, err := quietDir(ctx, w, dir, changed, time.After(recheckEvery)); ended || err != nil || ctx.Err() != nil {
 			return err
+		}
+		if !read {
+			changed = nil // the failed reading has dropped the names of its changed files
 		}
 	}
 }
@@ -89,8 +87,9 @@ const (
 	// floodEvents is the number of events after which the watch ends and all files are read again.
 	// An agent that writes the files of a fleet causes six events for each file.
 	floodEvents = 8192
-	// recheckEvery is the interval at which guests with unchanged files are checked again. This
-	// host, or one of root's peers, may have a new address that conflicts with a guest.
+	// recheckEvery is the interval at which unchanged files are checked again. This host, or one of
+	// root's peers, may have a new address that conflicts with a guest. A route may be gone because
+	// of which a file was left out.
 	recheckEvery = 10 * time.Second
 )
 
@@ -170,13 +169,13 @@ func (s *settings) rereadDropIns(changed map[string]bool) (read bool) {
 	var diff []config.Change
 	var out []config.LeftOut
 	if err == nil {
-		diff, out, err = s.carry(withFiles(s.running.cfg(), s.file, files))
+		diff, out, err = s.carry(withFiles(s.running.cfg(), s.file, files), ofFile)
 		s.tellFaults(append(faults, reasons(out)...))
 	}
 	if err != nil {
 		if err != errEnded && s.unread != err.Error() {
 			s.unread = err.Error()
-			s.log.tell(events.DropInRefused, "", "drop-in files are not taken over: %v", err)
+			s.log.tell(events.DropInRefused, "", "%s: %s", notApplied, s.unread)
 		}
 		return false
 	}
@@ -225,20 +224,71 @@ func withFiles(runs, before, after *config.Config) *config.Config {
 // name as a separate subject, and the file's owner chooses the name.
 const faultsAtOnce = 20
 
-// tellFaults reports faults of drop-in files, each of them once. The caller must hold mu.
+// notApplied is the message for a fault because of which no drop-in file is applied.
+const notApplied = "drop-in files are not taken over"
+
+// tellFaults stores the faults of a reading of the drop-in files, and reports new ones. The caller
+// must hold mu.
 func (s *settings) tellFaults(faults []error) {
 	told := s.faults
-	s.faults = make(map[string]bool, len(faults))
+	s.faults = nil
+	s.addMissing(faults, told)
+}
+
+// addFaults stores faults of drop-in files in addition to those of the latest reading, and reports
+// new ones. The caller must hold mu.
+func (s *settings) addFaults(faults []error) { s.addMissing(faults, s.faults) }
+
+// addMissing stores faults, each of them once, and reports the faults that are not in `told`.
+func (s *settings) addMissing(faults, told []error) {
+	known, kept := map[string]bool{}, map[string]bool{}
+	for _, f := range told {
+		known[f.Error()] = true
+	}
+	for _, f := range s.faults {
+		kept[f.Error()] = true
+	}
 	var fresh []error
 	for _, f := range faults {
-		text := fmt.Sprint(f)
-		if !told[text] && !s.faults[text] {
+		text := f.Error()
+		if kept[text] {
+			continue
+		}
+		if kept[text] = true; !known[text] {
 			fresh = append(fresh, f)
 		}
-		s.faults[text] = true
+		s.faults = append(s.faults, f)
 	}
 	s.tellLeftOut(fresh)
 }
+
+// dropInFaults returns a line for each drop-in file that is left out now, and for a fault because
+// of which no file is applied. It bounds the number of lines, because another user may have caused
+// the faults.
+func (s *settings) dropInFaults() (lines []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unread != "" {
+		lines = append(lines, notApplied+": "+s.unread)
+	}
+	for _, f := range config.RootsFirst(s.faults)[:min(len(s.faults), mostWarned)] {
+		lines = append(lines, leftOut(f))
+	}
+	if n := len(s.faults) - mostWarned; n > 0 {
+		lines = append(lines, moreLeftOut(n))
+	}
+	return lines
+}
+
+// leftOut is the message for the fault of a drop-in file, or of the whole directory.
+func leftOut(fault error) string {
+	if wholeDirectory(fault) {
+		return "not read: " + fault.Error()
+	}
+	return "left out: " + fault.Error()
+}
+
+func moreLeftOut(n int) string { return fmt.Sprintf("left out: %d more files", n) }
 
 func (s *settings) tellLeftOut(faults []error) {
 	for _, guest := range []bool{false, true} {
@@ -247,16 +297,12 @@ func (s *settings) tellLeftOut(faults []error) {
 			if config.OfGuest(f) != guest {
 				continue
 			}
-			text, what := fmt.Sprint(f), "left out"
-			if wholeDirectory(f) {
-				what = "not read"
-			}
 			if n++; n <= faultsAtOnce {
-				tell(events.DropInRefused, text, "%s: %s", what, text)
+				tell(events.DropInRefused, f.Error(), "%s", leftOut(f))
 			}
 		}
 		if n > faultsAtOnce {
-			tell(events.DropInRefused, "more", "left out: %d more files", n-faultsAtOnce)
+			tell(events.DropInRefused, "more", "%s", moreLeftOut(n-faultsAtOnce))
 		}
 	}
 }

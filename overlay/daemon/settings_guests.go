@@ -20,18 +20,29 @@ import (
 // refusedRoutes bounds the number of guests that are left out one by one in this way.
 const refusedRoutes = 16
 
-// carry applies the configuration `want`, without the guests that conflict with other peers, or
-// whose routes the kernel refuses. The result `out` has the guests that were left out. If carry()
-// returns an error, the running configuration is unchanged.
-func (s *settings) carry(want *config.Config) (diff []config.Change, out []config.LeftOut, err error) {
+// ofGuest reports whether a command of root may leave out a peer because of the peer's route.
+func ofGuest(p *config.Peer) bool { return p.Guest }
+
+// ofFile reports whether a reading of the drop-in files may leave out a peer because of the peer's
+// route.
+func ofFile(p *config.Peer) bool { return p.File != "" }
+
+// carry applies the configuration `want`, without the guests that conflict with other peers. If
+// the kernel refuses the route of a peer, and mayGo() returns true for this peer, carry() leaves it
+// out, too. The result `out` has the peers that were left out. If carry() returns an error, the
+// running configuration is unchanged.
+func (s *settings) carry(want *config.Config, mayGo func(*config.Peer) bool) (diff []config.Change, out []config.LeftOut, err error) {
 	want, out = config.WithoutClashes(want, s.around)
-	for range refusedRoutes {
+	for guests := 0; guests < refusedRoutes; {
 		if diff, err = s.apply(want); err == nil || err == errEnded {
 			return diff, out, err
 		}
-		bad, is := refusedBy(want, err)
+		bad, is := refusedBy(want, err, mayGo)
 		if !is {
 			break
+		}
+		if bad.Peer.Guest {
+			guests++
 		}
 		out = append(out, bad)
 		want = config.Without(want, out)
@@ -59,39 +70,41 @@ func (s *settings) carry(want *config.Config) (diff []config.Change, out []confi
 	return nil, nil, err
 }
 
-// spare leaves out guests after a route made the start fail: the guest in the error, or else all
-// guests. The method spare() reports whether any guest was left out.
+// spare leaves out drop-in files after a route made the start fail: the file of the peer in the
+// error, or else all guests. The method spare() reports whether any file was left out.
 func (s *settings) spare(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.running.cfg()
-	bad, is := refusedBy(c, err)
-	s.spared++
-	rest, others := config.PartGuests(c, func(p *config.Peer) bool {
-		return is && s.spared <= refusedRoutes && p.PublicKey != bad.Peer.PublicKey
-	})
-	if len(others) == 0 {
+	var out []config.LeftOut
+	bad, is := refusedBy(c, err, ofFile)
+	if is && bad.Peer.Guest {
+		s.spared++
+	}
+	if is && s.spared <= refusedRoutes {
+		out = []config.LeftOut{bad}
+	} else {
+		_, guests := config.PartGuests(c, func(*config.Peer) bool { return false })
+		for _, p := range guests {
+			out = append(out, config.LeftOut{Peer: p, Err: p.Fault("", err.Error())})
+		}
+	}
+	if len(out) == 0 {
 		return false
 	}
-	var out []config.LeftOut
-	for _, p := range others {
-		if !is || p.PublicKey != bad.Peer.PublicKey {
-			bad = config.LeftOut{Peer: p, Err: p.Fault("", err.Error())}
-		}
-		out = append(out, bad)
-	}
-	s.running.Store(&snapshot{cfg: rest, table: new(route.Table)})
+	s.running.Store(&snapshot{cfg: config.Without(c, out), table: new(route.Table)})
 	s.file = config.Without(s.file, out)
-	s.tellLeftOut(reasons(out))
+	s.addFaults(reasons(out))
 	return true
 }
 
-func refusedBy(c *config.Config, err error) (bad config.LeftOut, is bool) {
+// refusedBy returns the peer whose route the kernel refuses, if mayGo() returns true for it.
+func refusedBy(c *config.Config, err error, mayGo func(*config.Peer) bool) (bad config.LeftOut, is bool) {
 	var route *netconf.RouteError
 	if !errors.As(err, &route) {
 		return bad, false
 	}
-	i := slices.IndexFunc(c.Peers, func(p config.Peer) bool { return p.Guest && slices.Contains(p.AllowedIPs, route.Prefix) })
+	i := slices.IndexFunc(c.Peers, func(p config.Peer) bool { return mayGo(&p) && slices.Contains(p.AllowedIPs, route.Prefix) })
 	if i < 0 {
 		return bad, false
 	}
