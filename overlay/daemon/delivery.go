@@ -14,16 +14,17 @@ import (
 
 // delivery checks the frames from a peer and writes them to the device.
 type delivery struct {
-	tun       *tundev.Device
-	mergers   *sync.Pool                  // of *merge.Merger, the device's
-	allowed   func(src netip.Addr) bool   // by the peer's allowed IPs
-	refused   func(f *frame.Frame)        // called with each frame that is not allowed
-	accepted  func(frames []*frame.Frame) // called with the frames that will be written to the device
-	ready     []*frame.Frame              // used by Flush only
-	writers   *writers                    // nil before first use
-	forged    atomic.Uint64               // inner packets dropped: their source is not among the allowed IPs
-	malformed atomic.Uint64               // inner packets dropped: invalid headers
-	aged      atomic.Uint64               // datagrams dropped: held for order while the process was stopped
+	tun        *tundev.Device
+	mergers    *sync.Pool                          // of *merge.Merger, the device's
+	allowed    func(src netip.Addr) bool           // by the peer's allowed IPs
+	refused    func(now mono.Time, f *frame.Frame) // called with each frame that is not allowed
+	accepted   func(frames []*frame.Frame)         // called with the frames that will be written to the device
+	ready      []*frame.Frame                      // used by Flush only
+	writers    *writers                            // nil before first use
+	forged     atomic.Uint64                       // inner packets dropped: their source is not among the allowed IPs
+	acceptedAt atomic.Int64                        // mono.Time of the latest accepted frame; 0: none
+	malformed  atomic.Uint64                       // inner packets dropped: invalid headers
+	aged       atomic.Uint64                       // datagrams dropped: held for order while the process was stopped
 }
 
 // Flush implements loop.App. Flush writes the peer's ordered frames to the device.
@@ -67,6 +68,7 @@ func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 	if frames = d.filter(now, frames); len(frames) == 0 {
 		return
 	}
+	d.acceptedAt.Store(int64(now))
 	d.accepted(frames)
 	if len(frames) == 1 {
 		write(d.tun, frames[0], merge.AsCame)
@@ -85,7 +87,7 @@ func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
 	kept = frames[:0]
 	for _, f := range frames {
-		if d.admits(f) && !d.tooOld(now, f) {
+		if d.admits(now, f) && !d.tooOld(now, f) {
 			kept = append(kept, f)
 		} else {
 			f.Release()
@@ -107,12 +109,12 @@ func (d *delivery) tooOld(now mono.Time, f *frame.Frame) bool {
 
 // admits reports whether the frame's inner source address is allowed for the peer, and counts
 // refused frames.
-func (d *delivery) admits(f *frame.Frame) bool {
+func (d *delivery) admits(now mono.Time, f *frame.Frame) bool {
 	src, ok := source(f.Data)
 	if !ok {
 		d.malformed.Add(1)
 	} else if ok = d.allowed(src); !ok {
-		d.refused(f)
+		d.refused(now, f)
 	}
 	return ok
 }

@@ -17,7 +17,8 @@ type peerHealth struct {
 	restarts   uint64      // number of restarts of the peer's process
 	watch      health.Peer // used by the observer only
 	router     atomic.Pointer[router]
-	routerTold *config.Peer // the peer's configuration at the last router event; the observer's own
+	refused    atomic.Pointer[refusedSource] // latest one; nil: none
+	routerTold *config.Peer                  // the peer's configuration at the last router event; the observer's own
 }
 
 // observe updates the state from the session and the counters. The caller must hold the

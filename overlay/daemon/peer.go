@@ -176,11 +176,12 @@ func (p *peer) Deadline() mono.Time {
 }
 
 // noteRefused counts a frame whose source is outside the peer's allowed IPs.
-func (p *peer) noteRefused(f *frame.Frame) {
+func (p *peer) noteRefused(now mono.Time, f *frame.Frame) {
 	if p.gone.Load() {
 		p.removed.Add(1)
 		return
 	}
 	p.delivery.forged.Add(1)
 	p.noteRouter(f)
+	p.noteSource(now, f)
 }

@@ -48,6 +48,7 @@ func (s *status) show(peers []*peer) control.Status {
 	for _, l := range loopLocals(s.running.cfg()) {
 		st.Faults = append(st.Faults, "paths.local: "+onLoopback(l))
 	}
+	st.Faults = append(st.Faults, refusedFaults(s.running.peers())...)
 	st.Faults = append(st.Faults, s.settings.dropInFaults()...)
 	st.Expired = s.settings.expiredNow()
 	for _, w := range s.sessions.loop.Workers() {
