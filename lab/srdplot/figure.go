@@ -92,8 +92,9 @@ func (f Figure) bounds() (xMin, xMax, yMax float64) {
 	if f.XLog && xMin == xMax {
 		xMin, xMax = xMin/2, xMax*2
 	}
-	if yMax *= 1.2; f.YMax > 0 {
-		yMax = f.YMax
+	if f.YMax > 0 {
+		return xMin, xMax, max(f.YMax, yMax) // the axis grows with the data, and spans must, too
 	}
+	yMax *= 1.2
 	return xMin, xMax, yMax
 }

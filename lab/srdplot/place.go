@@ -16,7 +16,7 @@ import (
 const (
 	placeStep  = 2
 	placeClear = 3
-	lineClear  = 1.5 // margin of a line, which is 1.9 wide
+	lineClear  = 5 // margin of a line, which is 1.9 wide; with less, a label seems to touch a spike
 	hidesCost  = 200
 	asideCost  = 0.5 // cost of a step to the side, relative to a step up or down
 )
@@ -132,8 +132,8 @@ func meets(box vg.Rectangle, others []placed) bool {
 
 // hidden counts the pieces of lines that a box covers or touches.
 func hidden(box vg.Rectangle, lines [][]vg.Point) (n int) {
-	box.Min.Y -= lineClear
-	box.Max.Y += lineClear
+	margin := vg.Point{X: lineClear, Y: lineClear}
+	box.Min, box.Max = box.Min.Sub(margin), box.Max.Add(margin)
 	for _, line := range lines {
 		for i := 1; i < len(line); i++ {
 			a, b := line[i-1], line[i]

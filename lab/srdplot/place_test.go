@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 
@@ -125,6 +126,59 @@ func TestWordsKeepOffTheLines(t *testing.T) {
 		if n := hidden(l.box, f.onCanvas(data.Rectangle, x, y)); n > 0 {
 			t.Errorf("%q hides %d pieces", l.text, n)
 		}
+	}
+}
+
+// A label keeps a distance from the spikes of a line, so that it does not seem to touch them.
+func TestWordsKeepADistanceFromSpikes(t *testing.T) {
+	const distance = 4
+	for _, tip := range []float64{297, 310, 330, 350} {
+		f := story(rand.New(rand.NewPCG(1, 2)), [2]float64{371, 96}, 20, [2]bool{})
+		for _, n := range []int{7, 20, 32} {
+			f.Lines[0].Points[n][1], f.Lines[0].Points[n+1][1] = tip, 430
+		}
+		p, err := f.plot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := draw.New(vgimg.NewWith(vgimg.UseWH(f.size()), vgimg.UseDPI(dpi)))
+		data := p.DataCanvas(c)
+		x, y := p.Transforms(&data)
+		wide := vg.Point{X: distance, Y: distance}
+		for _, l := range f.layout(p, c) {
+			l.box.Min, l.box.Max = l.box.Min.Sub(wide), l.box.Max.Add(wide)
+			for _, line := range f.onCanvas(data.Rectangle, x, y)[1:2] {
+				for i := 1; i < len(line); i++ {
+					if crosses(l.box, line[i-1], line[i]) {
+						t.Errorf("tip at %v: %q is nearer than %d pt to the line at %v", tip, l.text, distance, line[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// crosses reports whether a piece of a line is in a box.
+func crosses(box vg.Rectangle, a, b vg.Point) bool {
+	for i := range 101 {
+		p := a.Add(b.Sub(a).Scale(vg.Length(i) / 100))
+		if p.X > box.Min.X && p.X < box.Max.X && p.Y > box.Min.Y && p.Y < box.Max.Y {
+			return true
+		}
+	}
+	return false
+}
+
+// A span reaches from the bottom to the top, even if a point is above the figure's YMax.
+func TestSpanReachesTheTop(t *testing.T) {
+	f := story(rand.New(rand.NewPCG(1, 2)), [2]float64{100, 200}, 0, [2]bool{})
+	f.Lines[0].Points[9][1] = f.YMax + 90
+	p, err := f.plot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, top := f.bounds(); top != p.Y.Max {
+		t.Errorf("spans end at %v, and the axis at %v", top, p.Y.Max)
 	}
 }
 

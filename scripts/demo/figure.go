@@ -53,7 +53,7 @@ func newFigure(acts []act) picture.Figure {
 		before := a.outage.Before / 1e6
 		l := picture.Line{Name: a.title, Label: fmt.Sprintf("%s: %.0f Mbit/s", a.name, before), LabelAt: [2]float64{labelFrom, before}}
 		if s := a.outage.Stall; s >= notedStall {
-			l.Note = fmt.Sprintf("stands still for %.0f s", s.Seconds())
+			l.Note = fmt.Sprintf("stands still for %.1f s", s.Seconds())
 			l.NoteAt = [2]float64{a.outage.BrokenAt.Seconds() + noteIn, noteUp}
 		}
 		for _, v := range a.outage.Series {
@@ -66,7 +66,7 @@ func newFigure(acts []act) picture.Figure {
 	}
 	caption := fmt.Sprintf("all %d links together", spines)
 	if above(f.Lines, capacity) {
-		caption += " (above: what waited for a lost packet)"
+		caption += " (above: packets released after a repair)"
 	}
 	f.Marks = []picture.Mark{{Y: capacity, Caption: caption}}
 	return f

@@ -17,11 +17,26 @@ func TestStallIsSaid(t *testing.T) {
 		return act{name: "plain TCP", outage: o}
 	}
 	f := newFigure([]act{run(6900 * time.Millisecond), run(100 * time.Millisecond)})
-	if l := f.Lines[1]; l.Note != "stands still for 7 s" || l.NoteAt[0] < 5 || l.NoteAt[0] > 6 {
+	if l := f.Lines[1]; l.Note != "stands still for 6.9 s" || l.NoteAt[0] < 5 || l.NoteAt[0] > 6 {
 		t.Errorf("said %q at %v", l.Note, l.NoteAt)
 	}
 	if l := f.Lines[0]; l.Note != "" {
 		t.Errorf("said %q of a moment", l.Note)
+	}
+}
+
+// The table has the same length of a stall as the picture, and says what its rates are: a flow that
+// stalls for a part of the time after the outage has a low mean.
+func TestTableSaysItsRatesAndStalls(t *testing.T) {
+	o := &meter.Outage{BrokenAt: 5 * time.Second, Healed: 10 * time.Second, Before: 96e6, After: 39e6, Stall: 8750 * time.Millisecond}
+	acts := []act{{name: "plain TCP", outage: o}}
+	var out strings.Builder
+	printTable(&out, acts)
+	stall := newFigure(acts).Lines[0].Note
+	for _, want := range []string{" 39 Mbit/s", strings.TrimPrefix(stall, "stands still for "), "Rates are means. The mean after the outage includes the rest of a stall."} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &out)
+		}
 	}
 }
 
@@ -44,7 +59,7 @@ func TestSampleAboveAllLinksIsExplained(t *testing.T) {
 	run := func(mbit float64) act {
 		return act{name: "through srdtun", outage: &meter.Outage{Series: meter.Series{{Start: 0, End: 100 * time.Millisecond, BitsPerSec: mbit * 1e6}}}}
 	}
-	for mbit, want := range map[float64]string{380: "all 4 links together", 458: "all 4 links together (above: what waited for a lost packet)"} {
+	for mbit, want := range map[float64]string{380: "all 4 links together", 458: "all 4 links together (above: packets released after a repair)"} {
 		if got := newFigure([]act{run(mbit)}).Marks[0].Caption; got != want {
 			t.Errorf("%v Mbit/s: %q, want %q", mbit, got, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -77,7 +78,7 @@ func demo(bin, plot, out string) (err error) {
 		}
 		acts = append(acts, a)
 	}
-	printTable(acts)
+	printTable(os.Stdout, acts)
 	if why := disturbed(acts); why != "" {
 		fmt.Printf("\nThis machine had other work to do: %s. The figures are too low; see it again when the machine is quiet.\n", why)
 	}
@@ -140,8 +141,8 @@ func (a *act) play(f *fabric.Fabric) error {
 func step(format string, args ...any) { fmt.Printf("\n"+format+"\n", args...) }
 
 // printTable prints the results of both runs.
-func printTable(acts []act) {
-	fmt.Printf("\n%-16s%12s%22s%12s%16s%16s%10s\n", "", "before", "during the outage", "after", "longest stall", "curl 128 MiB", "SHA-256")
+func printTable(out io.Writer, acts []act) {
+	fmt.Fprintf(out, "\n%-16s%12s%22s%12s%16s%16s%10s\n", "", "before", "during the outage", "after", "longest stall", "curl 128 MiB", "SHA-256")
 	for _, a := range acts {
 		o := a.outage
 		stall, sum := fmt.Sprintf("%.1f s", o.Stall.Seconds()), "DIFFERS"
@@ -151,9 +152,10 @@ func printTable(acts []act) {
 		if a.intact {
 			sum = "equal"
 		}
-		fmt.Printf("%-16s%5.0f Mbit/s%9.0f Mbit/s %3.0f %%%5.0f Mbit/s%16s%14.1f s%10s\n", a.name,
+		fmt.Fprintf(out, "%-16s%5.0f Mbit/s%9.0f Mbit/s %3.0f %%%5.0f Mbit/s%16s%14.1f s%10s\n", a.name,
 			o.Before/1e6, o.Before*o.Share/1e6, o.Share*100, o.After/1e6, stall, a.download.Took.Seconds(), sum)
 	}
+	fmt.Fprintln(out, "Rates are means. The mean after the outage includes the rest of a stall.")
 }
 
 // draw writes the picture of both runs.
