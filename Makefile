@@ -298,11 +298,11 @@ gofmt:
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l $$(find . -name '.?*' -prune -o -name '*.go' -print)); if [ -n "$$unformatted" ]; then echo "gofmt wants: $$unformatted"; exit 1; fi
 
 # What a contributor runs after each change: no root, no race detector, no network.
-check: ## a first look in a minute: gofmt, vet, tests of the pure packages, 100 seeds; goes on after a failure
-	@NEXT='When it passes, next: sudo make regress BASE=<revision> SET=quick' scripts/each.sh gofmt '$(MAKE) --no-print-directory gofmt' 'vet and tests' '$(GO) test -vet=all -short $(PURE)' \
+check: ## a first look in a minute: gofmt, vet, tests of the pure packages, 100 seeds; names the tests to run next
+	@NEXT='When it passes, it names the next tests' scripts/each.sh gofmt '$(MAKE) --no-print-directory gofmt' 'vet and tests' '$(GO) test -vet=all -short $(PURE)' \
 	  '100 seeds' '$(GO) test -run TestSwarm$$ ./sim/swarm'
-	@echo "check: ok. Next, for a change of srd/ or overlay/: sudo make regress BASE=<revision> SET=quick (which figures"
-	@echo "became worse), and make acceptance. Before a commit: sudo make test"
+	@echo "check: ok"
+	@scripts/next.sh $(PURE)
 
 model: ## spin checks the handshake, and that planted bugs are caught (docs/model)
 	@command -v spin >/dev/null || scripts/packages.sh test

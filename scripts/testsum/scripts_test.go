@@ -39,6 +39,59 @@ func TestEachGoesOnAfterAFailure(t *testing.T) {
 	}
 }
 
+// After "make check", the contributor learns which tests of the change have not run yet: those of
+// packages that the check leaves out, once each, and in their own modules.
+func TestNextNamesTheTestsOfAChange(t *testing.T) {
+	dir := t.TempDir()
+	script, err := filepath.Abs("../next.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(args ...string) string {
+		c := exec.Command(args[0], args[1:]...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	write := func(names ...string) {
+		for _, name := range names {
+			file := filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(name), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	next := func() string { return in(script, "./config", "./srd/internal/...") }
+	const otherwise = "Next, the tests of what you have changed, for instance (as root) go test ./cmd/srdtun\nBefore a commit: sudo make test\n"
+	write("cmd/srdtun/top.go", "cmd/srdtun/top_test.go", "lab/run/a.go", "lab/run/a_test.go", "overlay/frame/a.go")
+	if got := next(); got != otherwise {
+		t.Errorf("without git: %q", got)
+	}
+	git := func(args ...string) {
+		in(append([]string{"git", "-c", "user.name=n", "-c", "user.email=e"}, args...)...)
+	}
+	git("init", "-q", "-b", "main")
+	git("add", ".")
+	git("commit", "-q", "-m", "first")
+	if got := next(); got != otherwise {
+		t.Errorf("without a change: %q", got)
+	}
+	git("checkout", "-q", "-b", "mine", "--track", "main")
+	write("config/a.go", "config/a_test.go", "srd/internal/rtt/a.go", "srd/internal/rtt/a_test.go", "cmd/srdtun/testdata/scripts/x.txt", "README.md")
+	in("sh", "-c", "echo >>cmd/srdtun/top.go; echo >>lab/run/a.go; echo >>overlay/frame/a.go")
+	git("add", "cmd")
+	git("commit", "-q", "-m", "second")
+	want := "Next, the tests of what you have changed, as root if they make namespaces:\n    go test ./cmd/srdtun\n    go -C lab test ./run\n" +
+		"For a change of srd/ or overlay/: sudo make regress BASE=<revision> SET=quick, and make acceptance\nBefore a commit: sudo make test\n"
+	if got := next(); got != want {
+		t.Errorf("said %q, want %q", got, want)
+	}
+}
+
 // A failure in the background must be visible while the foreground still runs. The foreground
 // continues only after the test has seen the failure.
 func TestFailureInTheBackgroundIsSeenAtOnce(t *testing.T) {
