@@ -148,14 +148,14 @@ def validation_both_ways(peer, host):
 
 
 @check("p6")
-def response_has_the_size_of_the_challenge(peer, host):
+def response_on_a_path_is_small(peer, host):
     peer.connect()
     for size in (49, 600, 1200, 1400):
         secret = os.urandom(16)
         peer.send(wire.challenge(secret), pad=size)
         peer.run(lambda: secret in peer.heard(wire.REPLY), 1.0)
         sizes = [z for _, _, k, v, z in peer.log if k == wire.REPLY and v == secret]
-        need(sizes == [min(size, 1200)], "a challenge of %d bytes was answered with %s", size, sizes)
+        need(len(sizes) == 1 and sizes[0] < 200, "a challenge of %d bytes was answered with %s", size, sizes)
 
 
 @check("p6")

@@ -93,6 +93,9 @@ func (p *peer) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 // Waiting implements srd.Source.
 func (p *peer) Waiting() int { return p.out.queue.Bytes() }
 
+// Joined implements loop.App.
+func (p *peer) Joined(l *loop.Peer) { p.link, p.out.link = l, l }
+
 // Backlog implements loop.App.
 func (p *peer) Backlog() bool {
 	return !p.out.segmenter.Empty() || !p.out.pieces.empty() || p.out.queue.Len() > 0

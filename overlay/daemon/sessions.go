@@ -70,8 +70,7 @@ func (s *sessions) newPeer(all *config.Config, c *config.Peer, policy steer.Poli
 		Keepalive: c.PersistentKeepalive,
 		HostDelay: s.loop.HostDelay,
 	})
-	p.link = s.loop.Add(conn, p)
-	p.out.link = p.link
+	s.loop.Add(conn, p)
 	return p
 }
 

@@ -55,7 +55,7 @@ func (e *Endpoint) connect(key PublicKey, l *link) {
 		Policy: steer.NewSpray(binary.NativeEndian.Uint64(random[8:])), Control: cc.New(0), HostDelay: e.loop.HostDelay,
 	})
 	l.loop, l.open = e.loop, &e.sockets
-	l.peer = e.loop.Add(l.core, l)
+	e.loop.Add(l.core, l)
 	close(l.made)
 }
 

@@ -73,6 +73,9 @@ func (l *link) Pull(now mono.Time, most int) (srd.Message, bool) {
 	return srd.Message{}, false
 }
 
+// Joined implements loop.App.
+func (l *link) Joined(p *loop.Peer) { l.peer = p }
+
 // Backlog implements loop.App.
 func (l *link) Backlog() bool {
 	return !l.ending && (l.in.answers.waiting() || l.out.backlog() || l.in.reads.active.len() > 0)

@@ -36,6 +36,7 @@ func (a *frugal) Deliver(now mono.Time, m *srd.Message) {
 }
 
 func (a *frugal) Restarted(mono.Time) {}
+func (a *frugal) Joined(*Peer)        {}
 func (a *frugal) Backlog() bool       { return a.left > 0 }
 func (a *frugal) Deadline() mono.Time { return mono.Never }
 func (a *frugal) Advance(mono.Time)   {}

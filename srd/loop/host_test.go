@@ -81,6 +81,7 @@ func (a *app) Deliver(now mono.Time, m *srd.Message) {
 }
 
 func (a *app) Restarted(mono.Time)   { a.restarts++ }
+func (a *app) Joined(p *Peer)        { a.peer = p }
 func (a *app) Backlog() bool         { return a.next != a.last }
 func (a *app) Deadline() mono.Time   { return mono.Never }
 func (a *app) Advance(now mono.Time) { a.wake() }
@@ -171,7 +172,6 @@ func (h *host) run(other *host, workers int) (stop func()) {
 // connectTo adds a connection to `other`, without beginning a handshake.
 func (h *host) connectTo(other *host) {
 	h.peer = h.accept(other, h.app)
-	h.app.peer = h.peer
 	local := netip.MustParseAddr("127.0.0.1")
 	h.peer.Do(func(now mono.Time, c *srd.Conn) {
 		var v []srd.Tuple

@@ -20,6 +20,9 @@ import (
 // App is the application above one connection. The peer is locked in all methods but Flush.
 type App interface {
 	srd.Source
+	// Joined gives the application its peer. Joined is called once, before all other methods: as
+	// soon as the connection is known to the loop, a handshake may arrive.
+	Joined(p *Peer)
 	// Deliver handles a message, whose payload is valid only until Deliver returns.
 	Deliver(now mono.Time, m *srd.Message)
 	// Restarted reports that the peer has lost its state, so partly received data must be dropped.
@@ -214,6 +217,7 @@ func (l *Loop) close() {
 func (l *Loop) Add(c *srd.Conn, app App) *Peer {
 	w := l.workers[int(l.turn.Add(1))%len(l.workers)]
 	p := &Peer{loop: l, worker: w, conn: c, app: app, turns: make([]turn, len(l.workers)), at: mono.Never, place: -1}
+	app.Joined(p)
 	l.table.bind(c, p)
 	l.endLock.Lock()
 	l.endpoint.Add(c)
