@@ -19,7 +19,8 @@ import (
 //
 //	late      mean + wait + (2 + wrong) noise                  the packet's age is the path's cost; without
 //	                                                           new data a copy goes elsewhere
-//	overdue   mean + wait + (5 + wrong) max(noise, growth/5)   RFC 6298; lost if the path was heard meanwhile,
+//	overdue   max(mean, base + queue) + wait + (5 + wrong) max(noise, growth/5)
+//	                                                           RFC 6298; lost if the path was heard meanwhile,
 //	                                                           else the path failed (RFC 7829)
 //	reordered max((2 + wrong) noise, mean/2)                   after others of its train (RFC 8985 section 6.2)
 //
@@ -54,14 +55,15 @@ func (e *env) lateAfter(p *path) time.Duration {
 }
 
 // lostAfter returns the age at which a packet on p is overdue: then the packet is lost, or
-// the path has failed.
+// the path has failed. It includes the queueing delay of all paths, because few samples of a path
+// do not show the queue yet, and equal paths may share a link.
 func (e *env) lostAfter(p *path) time.Duration {
 	if !p.rtt.Known() {
 		return e.unmeasured()
 	}
 	base := p.rtt.Base()
 	growth := max(min(growthBases*base, cc.TargetFloor), base/growthPart)
-	return p.rtt.Smoothed() + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
+	return max(p.rtt.Smoothed(), base+e.cfg.Control.Queue()) + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
 }
 
 // unmeasured returns lostAfter for a path that a handshake has proven and that has no

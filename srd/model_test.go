@@ -13,6 +13,7 @@ import (
 // trips.
 func modelled(granule, base time.Duration) (*env, *path) {
 	e, p := &env{hosts: newHosts(granule)}, &path{}
+	e.cfg.Control = &fixed{}
 	for range 100 {
 		p.rtt.Add(1, base, 0)
 	}
@@ -33,6 +34,34 @@ func TestModelOfASteadyPath(t *testing.T) {
 		if late, lost := e.lateAfter(p), e.lostAfter(p); !near(late, x.late) || !near(lost, x.lost) {
 			t.Errorf("granule %v, base %v: late after %v, lost after %v; want %v, %v", x.granule, x.base, late, lost, x.late, x.lost)
 		}
+	}
+}
+
+// queued is a controller that reports a queueing delay.
+type queued struct {
+	fixed
+	queue time.Duration
+}
+
+func (q *queued) Queue() time.Duration { return q.queue }
+
+// The loss timeout includes the queueing delay of all paths, at least. A path with few samples
+// does not show it yet. (In seed 4712 of the swarm, two working paths were suspected.)
+func TestModelOfAQueueOnAllPaths(t *testing.T) {
+	const base, queue = 10 * time.Millisecond, 30 * time.Millisecond
+	e, p := modelled(time.Millisecond, base)
+	before := e.lostAfter(p)
+	e.cfg.Control = &queued{queue: queue}
+	if got := e.lostAfter(p); got != before+queue {
+		t.Errorf("lost after %v, want %v", got, before+queue)
+	}
+	full := &path{}
+	full.rtt.Add(1, base, 0)
+	full.rtt.Add(2, base+9*queue, 0)
+	behind := e.lostAfter(full)
+	e.cfg.Control = &queued{}
+	if got := e.lostAfter(full); got != behind {
+		t.Errorf("the queue of %v counts twice: lost after %v, not %v", full.rtt.Smoothed(), behind, got)
 	}
 }
 
