@@ -21,6 +21,7 @@ type env struct {
 	handshake time.Duration // duration of the last handshake, from our first message to the answer; 0: unknown
 	lastHeard mono.Time     // last packet from the peer
 	active    mono.Time     // last new message sent
+	serving   time.Duration // time in which the bytes in flight arrive, as of the last checkPaths
 }
 
 // drop counts a dropped packet, frame or message.

@@ -74,3 +74,16 @@ func TestScriptLossIsNoBlackHole(t *testing.T) {
 	}
 	s.wantSound(t)
 }
+
+// A challenge of a far path is not unanswered before the path's round trip is over.
+func TestScriptHoleOnAFarPath(t *testing.T) {
+	const far = 600 * time.Millisecond
+	s := newFarScript(t, far)
+	p := s.c.paths.table[4]
+	p.probe = probe{next: s.now, want: uint16(p.mtu), hole: true}
+	s.c.paths.probing.Add(int(p.slot))
+	before := s.challenges(4)
+	if s.wait(far); s.challenges(4) != before+1 || p.mtu == BasePacket {
+		t.Errorf("%d challenges in one round trip, then full packets have %d bytes", s.challenges(4)-before, p.mtu)
+	}
+}

@@ -13,7 +13,7 @@ import (
 // delayed the acknowledgement. Timeouts allow for this host delay:
 //
 //	granule = max(own lateness, the peer's), at least hostLeast, at most mono.Granularity
-//	wait    = max(mean time in both hosts, the longest delay of an acknowledgement)
+//	wait    = max(mean time in both hosts, the longest delay of an acknowledgement without a queue)
 //
 // Each end measures its own lateness and reports it in HOST frames. A peer gains nothing by
 // a false report. If the reported lateness is too high, timeouts are as long as without a

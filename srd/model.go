@@ -56,14 +56,17 @@ func (e *env) lateAfter(p *path) time.Duration {
 
 // lostAfter returns the age at which a packet on p is overdue: then the packet is lost, or
 // the path has failed. It includes the queueing delay of all paths, because few samples of a path
-// do not show the queue yet, and equal paths may share a link.
+// do not show the queue yet, and equal paths may share a link. It is at least the time in which all
+// bytes in flight arrive (Little's law): in slow start the queue of one round trip can be much
+// longer than all samples so far.
 func (e *env) lostAfter(p *path) time.Duration {
 	if !p.rtt.Known() {
-		return e.unmeasured()
+		return max(e.unmeasured(), e.serving)
 	}
 	base := p.rtt.Base()
 	growth := max(min(growthBases*base, cc.TargetFloor), base/growthPart)
-	return max(p.rtt.Smoothed(), base+e.cfg.Control.Queue()) + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
+	own := max(p.rtt.Smoothed(), base+e.cfg.Control.Queue()) + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
+	return max(own, e.serving)
 }
 
 // unmeasured returns lostAfter for a path that a handshake has proven and that has no

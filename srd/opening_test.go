@@ -394,6 +394,22 @@ func TestResponseIsSmall(t *testing.T) {
 	}
 }
 
+// A peer that answers late, and addresses that do not answer, do not prevent the challenges of
+// other paths.
+func TestLateAnswersDoNotStopTheOpening(t *testing.T) {
+	s := newScript(t, 1)
+	s.mute = true
+	s.c.paths.trip = sampleMost
+	v := s.tuples(4 * unansweredMost)
+	s.c.SetTuples(s.now, v)
+	s.wait(4 * probeMost)
+	for _, p := range s.c.paths.table[1:] {
+		if p.unopened() {
+			t.Errorf("no challenge on path %d", p.slot)
+		}
+	}
+}
+
 // While responses take long, later challenges wait longer. A longer wait is needed in a
 // queue that the round trips of data do not show yet.
 func TestLateResponsesProlongTheWait(t *testing.T) {
@@ -402,5 +418,95 @@ func TestLateResponsesProlongTheWait(t *testing.T) {
 	s.c.paths.trip = 20 * before
 	if got := s.c.paths.challengeWait(); got != min(probeMost, 40*before) {
 		t.Errorf("waits %v after a response that took %v, want %v", got, s.c.paths.trip, 40*before)
+	}
+}
+
+// A candidate becomes a configured path, and that path has proven a larger size than the
+// candidate. The late response of the candidate does not reduce the size.
+func TestCandidateDoesNotShrinkItsPath(t *testing.T) {
+	s := newScript(t, 1)
+	to := s.tuple(9)
+	s.deaf = func(u Tuple) bool { return u == to }
+	from := len(s.sent)
+	s.arriveOn(to, 9, 100, wire.AppendPing(nil))
+	s.wait(time.Millisecond)
+	i := slices.IndexFunc(s.sent[from:], func(p sent) bool { return p.to == to && p.has(wire.KindChallenge) })
+	if i < 0 {
+		t.Fatal("the candidate was not challenged")
+	}
+	secret := s.sent[from+i].frames[0].Secret
+	s.c.SetTuples(s.now, []Tuple{s.tuple(0), {Sock: to.Sock, Remote: to.Remote}}) // the kernel chooses the local address
+	s.wait(10 * time.Millisecond)
+	p := s.c.paths.table[1]
+	before := p.mtu
+	s.arrive(0, 100, wire.AppendSecret(nil, wire.KindResponse, &secret))
+	if p.tuple != to || before != 1472 || p.mtu != before {
+		t.Errorf("path to %v: %d bytes, then %d", p.tuple, before, p.mtu)
+	}
+	s.wantSound(t)
+}
+
+// The response to a source without a path has the size of the challenge, but fits this end's
+// device. It contains this end's challenge, and an answer proves exactly that size.
+func TestResponseToANewSourceProvesItsSize(t *testing.T) {
+	for size, want := range map[int]int{keepaliveSize: keepaliveSize + wire.SecretFrameLen, 600: 600, 1300: 1300, 1472: 1472, MaxPacket: 1472} {
+		s := newScript(t, 1)
+		s.mute = true
+		to := at("192.0.2.1", 9)
+		from := len(s.sent)
+		s.arriveOn(to, 1, size, wire.AppendSecret(nil, wire.KindChallenge, &wire.Secret{1}))
+		s.pump()
+		k := s.c.paths.candidates.Find(to)
+		if p := s.sent[from]; p.to != to || !p.has(wire.KindResponse) || !p.has(wire.KindChallenge) || p.size != want {
+			t.Fatalf("a challenge of %d bytes is answered with %d bytes to %v: %v", size, p.size, p.to, p.frames)
+		}
+		s.arrive(0, 100, wire.AppendSecret(nil, wire.KindResponse, &k.Secret))
+		p := s.c.paths.find(to)
+		if p == nil || p.mtu != max(want, BasePacket) || p.unsized != (want < BasePacket) {
+			t.Errorf("a challenge of %d bytes: the path is %+v", size, p)
+		}
+		s.wantSound(t)
+	}
+}
+
+// A path carries BasePacket bytes, but not the size of the other path. The repetition of its
+// first challenge is smaller, and has the same secret. A response proves only the smaller size,
+// also if it is the late one of the first challenge.
+func TestResponseProvesTheSmallestSize(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		s := newScript(t, 1)
+		s.mute = true
+		s.c.SetTuples(s.now, s.tuples(2))
+		from := len(s.sent)
+		s.wait(10 * time.Millisecond)
+		first := s.sent[from]
+		if s.wait(100 * time.Millisecond); s.challenges(1) != 2 {
+			t.Fatalf("%d challenges", s.challenges(1))
+		}
+		secret := first.frames[0].Secret
+		if !late {
+			secret = s.sent[len(s.sent)-1].frames[0].Secret
+		}
+		s.arrive(0, 100, wire.AppendSecret(nil, wire.KindResponse, &secret))
+		if p := s.c.paths.table[1]; first.size != 1472 || p.state != PathActive || p.mtu != BasePacket || p.rtt.Known() {
+			t.Errorf("late %v: first challenge of %d bytes, then the path is %v with %d bytes and a round trip of %v", late, first.size, p.state, p.mtu, p.rtt.Smoothed())
+		}
+		s.wantSound(t)
+	}
+}
+
+// A challenge that is larger than the unanswered one has another secret, so a late response to
+// the small one does not prove the large size.
+func TestLateResponseProvesNoLargerSize(t *testing.T) {
+	s := newScript(t, 1)
+	s.mute = true
+	p, secret := s.c.paths.table[0], wire.Secret{7}
+	p.mtu = BasePacket
+	p.probe = probe{at: s.now, next: s.now, size: BasePacket, secret: secret, want: 1472}
+	s.c.paths.probing.Add(int(p.slot))
+	s.pump()
+	s.arrive(0, 100, wire.AppendSecret(nil, wire.KindResponse, &secret))
+	if s.challenges(0) != 1 || p.mtu != BasePacket {
+		t.Errorf("%d challenges, then %d bytes", s.challenges(0), p.mtu)
 	}
 }

@@ -126,7 +126,7 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 		ps.sample(now, p, rtt, 0)
 	}
 	p.seen, p.heard = max(p.seen, heard), now
-	p.unsized, p.mtu = size < BasePacket, size
+	p.unsized, p.mtu = size < BasePacket, max(p.mtu, size)
 	ps.activate(now, p)
 	if p.unsized {
 		p.probe.want = 0 // BasePacket first

@@ -66,7 +66,7 @@ func (ps *paths) firstSize(p *path) int {
 
 // openIdle is the least number of paths to a peer with which no message was exchanged yet.
 // It is two, because the first path may not work. It is small, because opening a path takes
-// some 10 KB of probes at each end, and most members of a fleet never exchange messages.
+// some 3 KB of probes at each end, and most members of a fleet never exchange messages.
 const openIdle = 2
 
 // need requests one open path for each message exchanged so far. If several tail probes in

@@ -98,7 +98,7 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 		ps.shrink(now, p)
 	}
 	q.sizeTry++
-	return max(int(q.want), BasePacket), max(mtuWait, ps.challengeWait()*3/2), true
+	return max(int(q.want), BasePacket), max(mtuWait, ps.challengeWait()*3/2, 3*p.rtt.Smoothed()), true
 }
 
 // planSilent plans the probes of a path that fell silent.
@@ -174,10 +174,8 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 
 // proven handles the response to p's challenge of `size` bytes.
 func (ps *paths) proven(now mono.Time, p *path, size int) {
-	q := &p.probe
-	if p.state != PathActive && size >= BasePacket {
-		p.unsized = false
-	}
+	q, sized, larger := &p.probe, p.unsized && size >= BasePacket, size > p.mtu
+	p.unsized = p.unsized && !sized
 	switch p.state {
 	case PathCandidate, PathSuspect:
 		p.mtu = size
@@ -192,15 +190,15 @@ func (ps *paths) proven(now mono.Time, p *path, size int) {
 		p.mtu = size
 		ps.activate(now, p)
 	case PathActive:
-		if size > p.mtu {
+		if larger {
 			p.mtu = size
 			ps.resize()
 		}
-		if p.unsized && size >= BasePacket {
-			p.unsized = false
-			if q.want == 0 {
-				q.want, q.sizeTry, q.next = ps.below(p, MaxPacket+1), 0, now
-			}
+		// Without a known round trip, the response after a repetition may be that of a larger
+		// challenge.
+		if larger && q.again && !p.rtt.Known() || sized && q.want == 0 {
+			q.want, q.sizeTry, q.next = ps.below(p, MaxPacket+1), 0, now
+			ps.probing.Add(int(p.slot))
 		}
 		if q.want > 0 && size >= int(q.want) {
 			q.want, q.hole = 0, false

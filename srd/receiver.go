@@ -113,7 +113,7 @@ type ackState struct {
 func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt, queue time.Duration, h *hosts) {
 	if a.packets == 0 {
 		a.since = at
-		a.latest = h.ackMost(queue)
+		a.latest = h.ackMost(min(queue, rtt)) // a longer queue is that of an earlier load
 		a.delay = max(h.ackLeast(), min(rtt/8, a.latest))
 	}
 	a.packets++

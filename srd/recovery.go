@@ -1,8 +1,6 @@
 package srd
 
 import (
-	"time"
-
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -13,10 +11,9 @@ type recovery struct {
 	paths  *paths
 	choice *choice
 
-	serving  time.Duration // time in which the bytes in flight arrive, as of the last checkPaths
-	limited  mono.Time     // when the window or the pacer last prevented sending
-	copies   int           // budget for copies of late messages: each acknowledged message adds 1, each copy takes copyEvery
-	nextSkip int           // trains of new messages until a packet number is skipped
+	limited  mono.Time // when the window or the pacer last prevented sending
+	copies   int       // budget for copies of late messages: each acknowledged message adds 1, each copy takes copyEvery
+	nextSkip int       // trains of new messages until a packet number is skipped
 }
 
 // maybeSkip skips a packet number on p about once in skipEvery calls. The sender calls

@@ -14,10 +14,12 @@ import (
 // the meantime, the overdue packet is lost. If no other packet was acknowledged in the
 // meantime, the path has failed.
 
-// checkPaths applies these two rules to all paths with packets in flight.
+// checkPaths applies these two rules to all paths with packets in flight. Unless the window limited
+// sending lately, bytes arrive at the rate of the application, and this rate says nothing about
+// the time in which the bytes in flight arrive.
 func (rc *recovery) checkPaths(now mono.Time) {
 	rc.serving = 0
-	if rate := rc.cfg.Control.Arrived(); rate > 0 {
+	if rate := rc.cfg.Control.Arrived(); rate > 0 && now.Sub(rc.limited) < ptoMost {
 		rc.serving = min(time.Duration(float64(rc.inflight)/rate*1e9), ptoMost)
 	}
 	for slot := rc.busy.Next(0); slot >= 0; slot = rc.busy.Next(slot + 1) {
@@ -40,7 +42,7 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	case now >= rc.tailDue(p, k):
 		// Time alone does not prove the loss, so congestion control gets no report.
 		rc.loseUntil(p, p.newest)
-	case now < k.At.Add(rc.overdueAfter(p)) || !rc.overtaken(p, k):
+	case now < k.At.Add(rc.lostAfter(p)) || !rc.overtaken(p, k):
 		return false
 	case rc.talks(now, p):
 		// Packets that will be overdue within hostLeast count as overdue now. Otherwise each
@@ -51,11 +53,6 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	}
 	return true
 }
-
-// overdueAfter returns the age at which the oldest packet on p is overdue: lostAfter, but at
-// least the time in which all bytes in flight arrive (L3, Little's law). In slow start the
-// queue of one round trip can be much longer than all samples so far.
-func (rc *recovery) overdueAfter(p *path) time.Duration { return max(rc.lostAfter(p), rc.serving) }
 
 // overtaken reports whether a packet that was sent later than k has arrived on any path (as
 // in RACK, RFC 8985, but over all paths). It must have been sent more than the deviation of
@@ -107,7 +104,7 @@ func (rc *recovery) pathDeadline() mono.Time {
 	for slot := rc.busy.Next(0); slot >= 0; slot = rc.busy.Next(slot + 1) {
 		p := rc.paths.table[slot]
 		if k := p.oldest(); k != nil {
-			if t := k.At.Add(rc.overdueAfter(p)); t < at && (t > rc.clock || rc.overtaken(p, k)) {
+			if t := k.At.Add(rc.lostAfter(p)); t < at && (t > rc.clock || rc.overtaken(p, k)) {
 				at = t
 			}
 			at = at.Min(rc.tailDue(p, k))

@@ -148,14 +148,20 @@ def validation_both_ways(peer, host):
 
 
 @check("p6")
-def response_on_a_path_is_small(peer, host):
+def responses_are_padded_only_without_a_path(peer, host):
+    """A new source gets the size of its challenge, with a challenge inside; a path gets a small packet."""
+    peer.auto_reply = False
     peer.connect()
     for size in (49, 600, 1200, 1400):
-        secret = os.urandom(16)
-        peer.send(wire.challenge(secret), pad=size)
-        peer.run(lambda: secret in peer.heard(wire.REPLY), 1.0)
-        sizes = [z for _, _, k, v, z in peer.log if k == wire.REPLY and v == secret]
-        need(len(sizes) == 1 and sizes[0] < 200, "a challenge of %d bytes was answered with %s", size, sizes)
+        for s in (peer.main(), peer.open()):
+            secret = os.urandom(16)
+            peer.send(wire.challenge(secret), s, pad=size)
+            peer.run(lambda: secret in peer.heard(wire.REPLY), 1.0)
+            got = [(t, z) for t, _, k, v, z in peer.log if k == wire.REPLY and v == secret]
+            least, most = (49, 100) if s is peer.main() else (max(size, 66), max(size, 66))
+            need(len(got) == 1 and least <= got[0][1] <= most, "a challenge of %d bytes was answered with %s", size, got)
+            with_it = any(t == got[0][0] and o is s and k == wire.CHALLENGE for t, o, k, _, _ in peer.log)
+            need(with_it or s is peer.main(), "the response to a new source has no challenge")
 
 
 @check("p6")

@@ -200,7 +200,7 @@ class Peer:
             self.dirty.add(slot)
             self.owe = True
         if challenge and self.auto_reply and self.use:
-            self.send(wire.reply(challenge), s, min(size, 1200))
+            self.send(wire.reply(challenge), s)
 
     # Messages.
 

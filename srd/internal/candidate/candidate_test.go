@@ -2,6 +2,7 @@ package candidate
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -276,19 +277,18 @@ func TestProvenWaits(t *testing.T) {
 	}
 }
 
-// A response does not prove that a large challenge passes, even if a large one was sent last:
-// the small one had the same secret.
+// A response does not prove that a large challenge passes, whether the large one was sent last
+// or first: the small one had the same secret.
 func TestAnswerProvesTheSmallestChallenge(t *testing.T) {
-	h := newHeard()
-	h.hear(on{1, 1}, 1400)
-	k := h.next()
-	small := k.Size()
-	k.Secret = wire.Secret{1}
-	k.Asked(h.now, 1200, time.Millisecond)
-	if small >= 1200 {
-		t.Fatalf("the first challenge has %d bytes: nothing is tested", small)
-	}
-	if k = h.Answer(h.now, &wire.Secret{1}); k == nil || k.Size() != small {
-		t.Errorf("proven: %v, want %d bytes", k, small)
+	for _, sizes := range [][]int{{small, 1200}, {1200, small}, {1400, 1200, 1300}} {
+		h := newHeard()
+		k := h.hear(on{1, 1}, 1400)
+		k.Secret = wire.Secret{1}
+		for _, n := range sizes {
+			k.Asked(h.now, n, time.Millisecond)
+		}
+		if k = h.Answer(h.now, &wire.Secret{1}); k == nil || k.Size() != slices.Min(sizes) {
+			t.Errorf("challenges of %d bytes: proven %v", sizes, k)
+		}
 	}
 }
