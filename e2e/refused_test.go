@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/netip"
@@ -15,8 +16,11 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
+// unforeseen marks a refusal that a check without side effects cannot know.
+const unforeseen = "-"
+
 // TestRefusedAtRunTime starts a daemon with a correct configuration on a host with a fault. The
-// daemon must end with one line that names the reason, and leave no state behind.
+// daemon must end with one line that names the reason, and leave no state behind. A check just before it says the same.
 func TestRefusedAtRunTime(t *testing.T) {
 	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
@@ -31,6 +35,7 @@ func TestRefusedAtRunTime(t *testing.T) {
 		with          string // command in front of srdtun; "" means root without changes
 		code          int
 		says          string
+		foreseen      string // what the check says before, if not the same words
 	}{
 		{name: "the device is somebody's", before: "ip link add NAME type veth peer name other", after: "ip link del NAME", code: 1, says: "NAME"},
 		{name: "the port is taken", taken: "udp :51820", code: 1, says: "51820"},
@@ -44,20 +49,30 @@ func TestRefusedAtRunTime(t *testing.T) {
 			config: extra("[metrics]\nlisten = \"127.0.0.1:80\""), code: 77, says: "metrics.listen: nobody can listen there (listen tcp 127.0.0.1:80: bind: permission denied; a port below 1024 needs root or CAP_NET_BIND_SERVICE; in a unit: AmbientCapabilities=CAP_NET_BIND_SERVICE"},
 		{name: "the run directory is read-only", with: "unshare -m sh -c 'mount -t tmpfs -o ro none /mnt && exec env SRDTUN_RUN_DIR=/mnt \"$@\"' sh", code: 1, says: "the run directory must be writable"},
 		{name: "the run directory has no room for a file", with: "unshare -m sh -c 'mount -t tmpfs -o nr_inodes=1 none /mnt && exec env SRDTUN_RUN_DIR=/mnt \"$@\"' sh", code: 1, says: "no space left on device (free space there"},
-		{name: "the run directory has no room for the socket", with: "unshare -m sh -c 'mount -t tmpfs -o nr_inodes=2 none /mnt && exec env SRDTUN_RUN_DIR=/mnt \"$@\"' sh", code: 1, says: "bind: no space left on device (free space there"},
+		{name: "the run directory has no room for the socket", with: "unshare -m sh -c 'mount -t tmpfs -o nr_inodes=2 none /mnt && exec env SRDTUN_RUN_DIR=/mnt \"$@\"' sh", code: 1, says: "bind: no space left on device (free space there", foreseen: "write /mnt: no space left on device (free space there"},
 		{name: "the run directory is full", with: "unshare -m sh -c 'mount -t tmpfs -o size=4k none /mnt && head -c 4096 /dev/zero >/mnt/fill && exec env SRDTUN_RUN_DIR=/mnt \"$@\"' sh",
-			config: key("table = 77"), code: 1, says: ".state.new: no space left on device (free space there"},
+			config: key("table = 77"), code: 1, says: ".state.new: no space left on device (free space there", foreseen: "write /mnt: no space left on device (free space there"},
+		{name: "the run directory is a file", with: "env SRDTUN_RUN_DIR=FILE", code: 1, says: "FILE\": not a directory"},
+		{name: "the default run directory is a file", with: "unshare -m sh -c 'mount -t tmpfs none /run && touch /run/srdtun && exec \"$@\"' sh", code: 1, says: "/run/srdtun: not a directory"},
+		{name: "the run directory is below a file", with: "env SRDTUN_RUN_DIR=FILE/run", code: 1, says: "FILE/run: not a directory"},
+		{name: "the run directory is a link", before: "mkdir FILE.r; ln -s FILE.r FILE.l", after: "rm FILE.l; rmdir FILE.r", with: "env SRDTUN_RUN_DIR=FILE.l", code: 1, says: "a symbolic link, which is not followed"},
+		{name: "the run directory is everybody's", before: "mkdir FILE.r; chmod 777 FILE.r", after: "rmdir FILE.r", with: "env SRDTUN_RUN_DIR=FILE.r", code: 1, says: "any user may replace files in it (mode 0777)"},
+		{name: "the run directory is missing in a directory that is read-only", with: "unshare -m sh -c 'mount -t tmpfs -o ro none /mnt && exec env SRDTUN_RUN_DIR=/mnt/a/run \"$@\"' sh", code: 1, says: "/mnt/a: read-only file system (the run directory must be writable"},
+		{name: "the state of an earlier run is damaged", before: "mkdir FILE.r; echo x >FILE.r/NAME.state", after: "rm FILE.r/NAME.state; rmdir FILE.r", with: "env SRDTUN_RUN_DIR=FILE.r", code: 1, says: "state of an earlier run: FILE.r/NAME.state is damaged"},
 		{name: "no /dev/net/tun", with: "unshare -m sh -c 'mount -t tmpfs none /dev/net && exec \"$@\"' sh", code: 1, says: "/dev/net/tun"},
 		{name: "no such file", before: "rm FILE", code: 78, says: "FILE"},
 		{name: "the file is a folder", before: "rm FILE; mkdir FILE", after: "rmdir FILE", code: 78, says: "FILE"},
 		{name: "no key file", config: strings.Replace(key("private_key_file = \"/nonexistent/key\""), "private_key = ", "# ", 1), code: 78, says: "/nonexistent/key"},
 		{name: "the metrics' port is taken", taken: "tcp 127.0.0.1:9586", config: extra("[metrics]\nlisten = \"127.0.0.1:9586\""), code: 1, says: "9586"},
+		{name: "the metrics' address is of no interface", config: extra("[metrics]\nlisten = \"192.0.2.99:9586\""), code: 1, says: "metrics.listen: nobody can listen there (listen tcp 192.0.2.99:9586: bind: cannot assign requested address"},
+		{name: "the dashboard's address is of no interface", config: extra("[dashboard]\nlisten = \"[2001:db8::99]:9586\""), code: 1, says: "dashboard.listen: nobody can listen there (listen tcp [2001:db8::99]:9586: bind: cannot assign requested address"},
+		{name: "the metrics' socket is in no folder", config: extra("[metrics]\nlisten = \"unix:/nonexistent/m\""), code: 1, says: "listen in /nonexistent: no such file or directory"},
 		{name: "the dashboard's port is taken", taken: "tcp 127.0.0.1:9587", config: extra("[dashboard]\nlisten = \"127.0.0.1:9587\""), code: 1, says: "9587"},
 		{name: "a file is at the metrics' socket", before: "touch FILE.m", after: "rm FILE.m", config: extra("[metrics]\nlisten = \"unix:" + n.File + ".m\""), code: 1, says: "FILE.m exists, and is not a socket"},
 		{name: "a link is at the metrics' socket", before: "ln -s /etc/passwd FILE.m", after: "rm FILE.m", config: extra("[metrics]\nlisten = \"unix:" + n.File + ".m\""), code: 1, says: "FILE.m exists, and is not a socket"},
 		{name: "the metrics' socket is in a folder of everybody's", config: extra("[metrics]\nlisten = \"unix:/tmp/m\""), code: 1, says: "/tmp is writable by everybody"},
 		{name: "the metrics' socket is a control socket", config: extra("[metrics]\nlisten = \"unix:/run/srdtun/" + n.Name + ".sock\""), code: 1, says: "names like that are srdtun's own there"},
-		{name: "a hook fails", config: key("post_up = [[\"false\"]]"), code: 1, says: "post_up"},
+		{name: "a hook fails", config: key("post_up = [[\"false\"]]"), code: 1, says: "post_up", foreseen: unforeseen},
 		{name: "no such hook", config: key("post_up = [[\"/nonexistent/hook\"]]"), code: 1, says: "/nonexistent/hook"},
 		{name: "the route is somebody's", before: "ip route add 192.0.2.0/24 dev lo", after: "ip route del 192.0.2.0/24", code: 1, says: "192.0.2.0/24"},
 		{name: "the folder of peers is closed", before: "chown 65534 FILE; chmod 711 $(dirname FILE); mkdir -m 700 FILE.d FILE.r; chown 65534 FILE.r", with: "env SRDTUN_RUN_DIR=FILE.r setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=+net_admin --ambient-caps=+net_admin",
@@ -75,17 +90,30 @@ func TestRefusedAtRunTime(t *testing.T) {
 				defer occupy(t, n.Host, network, at).Close()
 			}
 			before := snapshot(t, n)
-			p, err := n.Host.Start("sh", "-c", "exec "+names.Replace(c.with)+" "+bin+" up "+n.File)
+			p, err := n.Host.Start("sh", "-c", "exec "+names.Replace(c.with)+" "+bin+" check "+n.File)
+			must(t, err)
+			_ = p.Wait(10 * time.Second) // the exit code is 0 for what may be different at the start
+			t.Logf("check: %s", strings.TrimSpace(p.Log.String()))
+			if want := names.Replace(cmp.Or(c.foreseen, c.says)); want != unforeseen && !strings.Contains(strings.ReplaceAll(p.Log.String(), "the start would fail now: ", ""), want) {
+				t.Errorf("the check says\n%swant %q", p.Log.String(), want)
+			}
+			wantUnchanged(t, n, before)
+			p, err = n.Host.Start("sh", "-c", "exec "+names.Replace(c.with)+" "+bin+" up "+n.File)
 			must(t, err)
 			err = p.Wait(10 * time.Second)
 			said := p.Log.String()
 			t.Logf("code %d: %s", exitCode(err), strings.TrimSpace(said))
-			if want := names.Replace(c.says); exitCode(err) != c.code || !strings.Contains(said, want) || strings.Count(said, "srdtun: ") != 1 {
+			if want := names.Replace(c.says); exitCode(err) != c.code || !strings.Contains(said, want) || strings.Count("\n"+said, "\nsrdtun: ") != 1 {
 				t.Errorf("want code %d and one line with %q", c.code, want)
 			}
 			wantUnchanged(t, n, before)
 			do(t, n.Host, names.Replace(c.after))
 		})
+	}
+	// What the start creates is not missing before it.
+	must(t, os.WriteFile(n.File, []byte(extra("[metrics]\nlisten = \"10.9.0.1:9586\"\n[dashboard]\nlisten = \"unix:/run/srdtun/"+n.Name+"/dashboard\"")), 0o600))
+	if said := do(t, n.Host, "exec 2>&1; "+bin+" check "+n.File); strings.Contains(said, "would fail") {
+		t.Errorf("the check of a start that works: %s", said)
 	}
 	// No leftover state may prevent a correct start.
 	must(t, n.Start())

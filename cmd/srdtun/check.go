@@ -26,7 +26,8 @@ this host; the exit code stays 0. If root checks a file of the service srdtun@NA
 a warning for each file, program and port that the service cannot use. "check" also foresees
 the warnings of the start: another file with the same device or private key, another tunnel
 with the default route, a missing route to a peer, IPv6 that is off, metrics that everybody
-can read, and a device, address or port that another process has.`,
+can read, and a device, address or port that another process has. If this process could not
+start the interface now, a warning has the words of the start.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -43,14 +44,24 @@ can read, and a device, address or port that another process has.`,
 			if len(faults) > 0 {
 				return &toldError{faults[0]}
 			}
-			others := configured(c)
-			for _, d := range slices.Concat(daemon.Doubts(c, time.Now()), doubtDevice(c, others), doubtClashes(c, others), conflicts(c), daemon.DoubtStart(c, others), daemon.DoubtTaken(c, daemonOf(c.Interface.Name)), unitOf(c.File).doubts(c)) {
+			for _, d := range doubts(c) {
 				fmt.Fprintf(os.Stderr, "srdtun: %v (warning)\n", d)
 			}
 			_, err = fmt.Printf("%s: ok: interface %s, %s\n", c.File, c.Interface.Name, peersOf(c))
 			return err
 		},
 	}
+}
+
+// doubts returns the warnings of a start of c on this host.
+func doubts(c *config.Config) []error {
+	others, own := configured(c), daemonOf(c.Interface.Name)
+	all := slices.Concat(daemon.Doubts(c, time.Now()), doubtDevice(c, others), doubtClashes(c, others), conflicts(c),
+		daemon.DoubtStart(c, others), daemon.DoubtTaken(c, own), unitOf(c.File).doubts(c))
+	if own.PID != 0 {
+		return all
+	}
+	return append(all, daemon.DoubtRefused(c)...)
 }
 
 // daemonOf returns the process that runs the interface of that name, as its lock tells.

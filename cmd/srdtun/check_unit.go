@@ -106,6 +106,8 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 	if c.PeersDir != "" {
 		if at := u.barred(c.PeersDir); at != "" {
 			all = append(all, c.Doubt("peers", "dir", "the user of %s cannot read this directory (%s): use /etc/srdtun-peers with mode 0755", u.name, at))
+		} else if why := u.barredDropIns(c.PeersDir); len(why) > 0 {
+			all = append(all, c.Doubt("peers", "dir", "the user of %s cannot read files of this directory, which it leaves out: %s", u.name, strings.Join(why[:min(len(why), fewNamed)], ", ")))
 		}
 	}
 	all = append(all, u.doubtHooks(c)...)
@@ -125,6 +127,19 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 		if l.port != 0 && l.port < unprivileged && !strings.Contains(u.capabilities, "cap_net_bind_service") {
 			all = append(all, c.Doubt(l.table, l.key,
 				"%s may not bind port %d: systemctl edit %s, with AmbientCapabilities=CAP_NET_BIND_SERVICE and CapabilityBoundingSet=CAP_NET_BIND_SERVICE below [Service]", u.name, l.port, u.name))
+		}
+	}
+	return all
+}
+
+// barredDropIns returns the reasons why the unit's user cannot read drop-in files.
+func (u *serviceUnit) barredDropIns(dir string) (all []string) {
+	entries, _ := os.ReadDir(dir) // the check of the drop-in files has read it
+	for _, e := range entries {
+		if config.IsDropIn(e.Name()) {
+			if why := u.barred(filepath.Join(dir, e.Name())); why != "" {
+				all = append(all, why)
+			}
 		}
 	}
 	return all

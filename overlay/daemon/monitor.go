@@ -49,22 +49,29 @@ func (m *monitor) listen(table string, at config.Listen) (l net.Listener, err er
 	case at.IsZero():
 		return nil, nil
 	case at.Unix != "" && rundir.Reserved(at.Unix):
-		err = errors.New("names like that are srdtun's own there")
+		err = errReserved
 	case at.Unix != "":
 		l, err = m.listenUnix(table, at.Unix)
 	default:
 		l, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at.TCP))
 	}
 	if err != nil {
-		if errors.Is(err, unix.EACCES) && at.TCP.IsValid() {
-			err = fmt.Errorf("%w; %s", err, udp.PrivilegedPort)
-		}
-		return nil, m.running.cfg().Fault(table, "listen", "nobody can listen there (%w)", err)
+		return nil, m.running.cfg().Fault(table, "listen", "%w", notListening(at, err))
 	}
 	if line := openToAll(table, at, l.Addr().String()); line != "" {
 		m.log.tell(events.HostSetting, table, "%s", line)
 	}
 	return l, nil
+}
+
+var errReserved = errors.New("names like that are srdtun's own there")
+
+// notListening explains why nobody can listen at an address.
+func notListening(at config.Listen, err error) error {
+	if errors.Is(err, unix.EACCES) && at.TCP.IsValid() {
+		err = fmt.Errorf("%w; %s", err, udp.PrivilegedPort)
+	}
+	return fmt.Errorf("nobody can listen there (%w)", err)
 }
 
 // listenUnix opens a unix socket that the users of the control socket may use too. If the

@@ -11,6 +11,7 @@ import (
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/hooks"
+	"github.com/srdtun/srdtun/overlay/privilege"
 )
 
 // programs runs the commands of the configuration, and the programs that set the host's
@@ -100,9 +101,7 @@ func (p *programs) logOutput(program string) func(said string, err error) error 
 // hookRights returns the ambient capabilities for commands. A daemon of a user other than root
 // has only CAP_NET_ADMIN, and passes it to the commands.
 func (p *programs) hookRights() []uintptr {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	if os.Geteuid() == 0 || unix.Capget(&header, &data[0]) != nil || data[0].Permitted&(1<<unix.CAP_NET_ADMIN) == 0 {
+	if os.Geteuid() == 0 || !privilege.Has(unix.CAP_NET_ADMIN) {
 		return nil
 	}
 	return []uintptr{unix.CAP_NET_ADMIN}

@@ -78,7 +78,7 @@ func recoverFile(path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("state of an earlier run: %w", err)
+		return err
 	}
 	if err := l.remove(); err != nil {
 		return fmt.Errorf("removing the settings of an earlier run: %w", err)
@@ -86,12 +86,27 @@ func recoverFile(path string) error {
 	return os.Remove(path)
 }
 
-func readLeft(path string) (left, error) {
+func readLeft(path string) (l left, err error) {
 	data, err := rundir.Read(path, maxStateFile)
-	if err != nil {
-		return left{}, err
+	if err == nil {
+		l, err = parseLeft(path, data)
 	}
-	return parseLeft(path, data)
+	if err != nil {
+		return left{}, fmt.Errorf("state of an earlier run: %w", err)
+	}
+	return l, nil
+}
+
+// Damaged returns the error of Recover if it cannot use the state file of interface name.
+func Damaged(name string) error {
+	path, err := StatePath(name)
+	if err == nil {
+		_, err = readLeft(path)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func parseLeft(path string, data []byte) (left, error) {

@@ -16,6 +16,12 @@ func capabilities() (permitted uint64, err error) {
 	return uint64(data[1].Permitted)<<32 | uint64(data[0].Permitted), nil
 }
 
+// Has reports whether this process has a capability.
+func Has(capability uint) bool {
+	permitted, err := capabilities()
+	return err == nil && permitted&(1<<capability) != 0
+}
+
 // setCapabilities reduces the capabilities of all threads to `set`. Executed programs may
 // inherit the capabilities in `inherited`.
 func setCapabilities(set, inherited uint64) error {

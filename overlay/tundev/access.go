@@ -2,6 +2,7 @@ package tundev
 
 import (
 	"errors"
+	"fmt"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,3 +29,35 @@ func accessError(err error) error {
 	}
 	return &AccessError{err, hint}
 }
+
+func openClone() (int, error) {
+	fd, err := unix.Open(cloneDevice, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, accessError(err)
+	}
+	return fd, nil
+}
+
+// notCreated returns the error of a device that the kernel refuses to create.
+func notCreated(err error) error {
+	if errors.Is(err, unix.EPERM) {
+		err = fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
+	}
+	return fmt.Errorf("TUNSETIFF: %w", err)
+}
+
+// Foresee returns the error with which Open would fail now, because this process cannot create
+// devices. The argument `admin` tells whether the process has CAP_NET_ADMIN. Foresee creates no device.
+func Foresee(name string, admin bool) error {
+	fd, err := openClone()
+	if err == nil {
+		unix.Close(fd)
+		if admin {
+			return nil
+		}
+		err = notCreated(unix.EPERM)
+	}
+	return failed(name, err)
+}
+
+func failed(name string, err error) error { return fmt.Errorf("create TUN device %s: %w", name, err) }

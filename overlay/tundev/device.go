@@ -41,7 +41,7 @@ func Open(name string, mtu int, opts Options) (*Device, error) {
 	asked := name
 	file, name, err := attach(asked, several)
 	if err != nil {
-		return nil, fmt.Errorf("create TUN device %s: %w", asked, err)
+		return nil, failed(asked, err)
 	}
 	return wrap(file, nil, name, mtu, opts)
 }

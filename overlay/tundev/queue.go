@@ -48,15 +48,12 @@ func attach(name string, several bool) (f *os.File, actual string, err error) {
 		flags |= unix.IFF_MULTI_QUEUE
 	}
 	ifr.SetUint16(flags)
-	fd, err := unix.Open(cloneDevice, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	fd, err := openClone()
 	if err != nil {
-		return nil, "", accessError(err)
+		return nil, "", err
 	}
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr); err != nil {
-		if errors.Is(err, unix.EPERM) {
-			err = fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
-		}
-		return nil, "", errors.Join(fmt.Errorf("TUNSETIFF: %w", err), unix.Close(fd))
+		return nil, "", errors.Join(notCreated(err), unix.Close(fd))
 	}
 	f = os.NewFile(uintptr(fd), cloneDevice)
 	if err := unix.SetNonblock(fd, true); err != nil {

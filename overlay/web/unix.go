@@ -31,14 +31,8 @@ type unixListener struct{ *rundir.Listener }
 // directory is a symbolic link, ListenUnix leaves it and returns an error. If ListenUnix returns
 // rundir.ErrGroups, the socket works for all other users.
 func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
-	if err := checkDirectory(filepath.Dir(path)); err != nil {
+	if err := CheckUnix(path); err != nil {
 		return nil, err
-	}
-	// The second name belongs to a socket whose creation an earlier process did not complete.
-	for _, p := range []string{path, path + rundir.Temporary} {
-		if err := checkStale(p); err != nil {
-			return nil, err
-		}
 	}
 	l, err := rundir.Listen(path, unixMode, groups...)
 	if err != nil && !errors.Is(err, rundir.ErrGroups) {
@@ -55,6 +49,21 @@ func (l unixListener) Close() error {
 		return err // it was already closed
 	}
 	return errors.Join(err, l.Remove())
+}
+
+// CheckUnix returns the error with which ListenUnix would refuse a path now. CheckUnix creates
+// nothing.
+func CheckUnix(path string) error {
+	if err := checkDirectory(filepath.Dir(path)); err != nil {
+		return err
+	}
+	// The second name belongs to a socket whose creation an earlier process did not complete.
+	for _, p := range []string{path, path + rundir.Temporary} {
+		if err := checkStale(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func checkDirectory(dir string) error {
