@@ -19,8 +19,12 @@ var (
 	realVeth  = network{"real", "one veth, packets of MTU size on it (tso, gso, tx-udp-segmentation off, gro on)", 1, true}
 	plainVeth = network{"plain", "one veth as it is, whole super-frames cross it", 1, false}
 	fourVeths = network{"4veths", "four veths without a limit, packets of MTU size on them", pathCount, true}
+	jumboVeth = network{"jumbo", "one veth with an MTU of 8,900, packets of this size on it", 1, true}
 	fourLinks = network{"4x100", "leaf-spine, four spines of 100 Mbit/s, ECMP by 5-tuple", 0, true}
 )
+
+// jumboMTU is the MTU of jumboVeth: that of a card with ENA Express.
+const jumboMTU = 8900
 
 // These constants are the names of rows in the comparison.
 const (
@@ -58,6 +62,8 @@ var matrix = []entry{
 	{realVeth, srdtun, everything},
 	{realVeth, srdtunMTU9000, oneFlow},
 	{realVeth, srdtunMTU65520, oneFlow},
+
+	{jumboVeth, srdtun, throughput},
 
 	{plainVeth, plainTCP, []string{rowTCP1, rowTCP8, rowUDP64}},
 	{plainVeth, mptcp, throughput},

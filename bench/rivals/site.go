@@ -1,6 +1,9 @@
 package rivals
 
 import (
+	"errors"
+	"strconv"
+
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
@@ -45,6 +48,13 @@ func (b *bench) newSite(n network) (*site, error) {
 	d, err := fabric.NewDirect(fabric.DirectSpec{Links: n.links, WireLike: n.wireLike})
 	if err != nil {
 		return nil, err
+	}
+	if n == jumboVeth {
+		for _, h := range []*fabric.Host{d.A, d.B} {
+			if _, err := h.Run("ip", "link", "set", "eth0", "mtu", strconv.Itoa(jumboMTU)); err != nil {
+				return nil, errors.Join(err, d.Close())
+			}
+		}
 	}
 	return &site{net: n, a: d.A, b: d.B, close: d.Close}, nil
 }

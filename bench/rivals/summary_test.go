@@ -74,7 +74,7 @@ func TestReport(t *testing.T) {
 		"- srdtun: v1\n",
 		"| | wireguard-go | nebula | srdtun | srdtun against the best other tunnel |\n| --- | --- | --- | --- | --- |\n",
 		"| one TCP flow, Gbit/s | 2.00 [2.00..2.00] | 1.00 | 4.50 [4.00..5.00] | 2.25 [2.00..2.50] x wireguard-go |\n",
-		"| … x wireguard-go |  | 0.500 | 2.25 [2.00..2.50] |  |\n",
+		"| … x wireguard-go | | 0.500 | 2.25 [2.00..2.50] | |\n",
 		"| … p99, us | 400 | 200 | 100 | 0.500 x nebula |\n",
 		"Failed: round 2, plain, nebula, start: no tun\n",
 	} {

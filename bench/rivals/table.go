@@ -114,6 +114,7 @@ var tables = []table{
 		[]kind{plainTCP, mptcp, wireguardGo, wireguardTS, nebula, srdtun}, wireguardGo, otherTunnels, nil},
 	{"srdtun in other ways, same network", realVeth,
 		[]kind{srdtun, srdtunMTU9000, srdtunMTU65520}, srdtun, nil, oneFlow},
+	{"Large packets: " + jumboVeth.title, jumboVeth, []kind{srdtun}, srdtun, nil, nil},
 	{"Plain veth: " + plainVeth.title, plainVeth,
 		[]kind{plainTCP, mptcp, wireguardGo, wireguardTS, nebula, srdtun}, wireguardGo, otherTunnels, nil},
 	{"Four paths against one: " + fourVeths.title, fourVeths, []kind{mptcp, srdtun1Path, srdtun4Paths}, srdtun1Path, nil, nil},
