@@ -56,12 +56,8 @@ start the interface now, a warning has the words of the start.`,
 // doubts returns the warnings of a start of c on this host.
 func doubts(c *config.Config) []error {
 	others, own := configured(c), daemonOf(c.Interface.Name)
-	all := slices.Concat(daemon.Doubts(c, time.Now()), doubtDevice(c, others), doubtClashes(c, others), conflicts(c),
-		daemon.DoubtStart(c, others), daemon.DoubtTaken(c, own), unitOf(c.File).doubts(c))
-	if own.PID != 0 {
-		return all
-	}
-	return append(all, daemon.DoubtRefused(c)...)
+	return slices.Concat(daemon.Doubts(c, time.Now()), doubtDevice(c, others), doubtClashes(c, others), conflicts(c),
+		daemon.DoubtStart(c, others), daemon.DoubtTaken(c, own), daemon.DoubtRefused(c, own), unitOf(c.File).doubts(c))
 }
 
 // daemonOf returns the process that runs the interface of that name, as its lock tells.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/holder"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/overlay/privilege"
@@ -23,8 +24,12 @@ import (
 )
 
 // DoubtRefused returns the reasons why the start of c by this process would fail now, in the words
-// of the start. It creates nothing. What another program has is reported by DoubtTaken.
-func DoubtRefused(c *config.Config) (all []error) {
+// of the start. It creates nothing. What another program has is reported by DoubtTaken. If the
+// tunnel of c is running, `own` is its process.
+func DoubtRefused(c *config.Config, own holder.Process) (all []error) {
+	if own.PID != 0 && !own.SameNetwork() {
+		return nil
+	}
 	name := c.Interface.Name
 	ofDir := rundir.Foresee(name)
 	if ofDir == nil {
@@ -44,7 +49,7 @@ func DoubtRefused(c *config.Config) (all []error) {
 		}
 	}
 	for _, m := range listeners(c) {
-		if err := cannotListen(c, m.at); err != nil {
+		if err := cannotListen(c, m.at); err != nil && !(own.PID != 0 && errors.Is(err, web.ErrTaken)) {
 			all = append(all, c.Doubt(m.table, "listen", "the start would fail now: %v", notListening(m.at, err)))
 		}
 	}

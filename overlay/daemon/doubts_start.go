@@ -18,16 +18,13 @@ import (
 )
 
 // DoubtStart returns the warnings that a start of c would have now, in addition to those of
-// Doubts and DoubtRoutes. The other configurations of this host may compete for routes.
-// DoubtStart returns no warnings about routes if the interface of c exists.
+// Doubts and DoubtRoutes. The other configurations of this host may compete for routes. If the
+// interface of c is up already, its own routes cause no warnings.
 func DoubtStart(c *config.Config, others []*config.Config) (all []error) {
 	for _, m := range listeners(c) {
 		if line := openToAll(m.table, m.at, m.at.TCP.String()); line != "" {
 			all = append(all, c.Doubt(m.table, "listen", "%s", line))
 		}
-	}
-	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
-		return all
 	}
 	plan := planOf(c, c.Interface.Name, "")
 	defaults, ipv6, err := plan.Foresee()

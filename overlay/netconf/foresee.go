@@ -11,14 +11,20 @@ import (
 
 // Foresee returns the warnings that Apply would give now about default routes, and about
 // addresses and routes that lack IPv6. Foresee changes nothing, and the interface of the plan
-// need not exist. Foresee returns an error if Apply would find no room for its rules or routes.
+// need not exist. If it exists, its own default route causes no warning. Foresee returns an error
+// if Apply would find no room for its rules or routes.
 func (p Plan) Foresee() (defaults, ipv6 []string, err error) {
-	s := &State{link: &netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Name: p.Link}}}
+	s, conf := &State{}, "default" // for interfaces that are created later
+	if s.link, err = netlink.LinkByName(p.Link); err == nil {
+		s.index, conf = s.link.Attrs().Index, p.Link
+	} else {
+		s.link = &netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Name: p.Link}}
+	}
 	if s.done, err = s.plan(p, s.link); err != nil {
 		return nil, nil, err
 	}
 	defaults, s.Warnings = s.Warnings, nil
-	if IPv6Off("default") {
+	if IPv6Off(conf) {
 		s.absent = map[step]bool{}
 		for _, v := range s.done {
 			if is6(v) {
@@ -30,8 +36,8 @@ func (p Plan) Foresee() (defaults, ipv6 []string, err error) {
 	return defaults, s.Warnings, nil
 }
 
-// IPv6Off reports whether IPv6 is off on new interfaces, if `conf` is "default", or was switched
-// off on the whole host, if `conf` is "all".
+// IPv6Off reports whether IPv6 is off on an interface, on new interfaces, if `conf` is "default", or
+// was switched off on the whole host, if `conf` is "all".
 func IPv6Off(conf string) bool {
 	v, err := os.ReadFile("/proc/sys/net/ipv6/conf/" + conf + "/disable_ipv6")
 	return errors.Is(err, fs.ErrNotExist) || strings.TrimSpace(string(v)) == "1"

@@ -51,6 +51,9 @@ func (l unixListener) Close() error {
 	return errors.Join(err, l.Remove())
 }
 
+// ErrTaken means that a unix socket is in use.
+var ErrTaken = errors.New("another process listens")
+
 // CheckUnix returns the error with which ListenUnix would refuse a path now. CheckUnix creates
 // nothing.
 func CheckUnix(path string) error {
@@ -103,5 +106,5 @@ func checkStale(path string) error {
 	case !errors.Is(err, unix.EAGAIN): // EAGAIN means a live socket with a full queue
 		return err
 	}
-	return fmt.Errorf("another process listens on %s", path)
+	return fmt.Errorf("%w on %s", ErrTaken, path)
 }
