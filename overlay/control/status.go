@@ -24,7 +24,7 @@ type Status struct {
 	Unsaved    []string          `json:"unsaved"`     // keys that were changed while running and differ from the file
 	Pending    []string          `json:"pending"`     // keys that differ from the file and need a restart
 	Missing    []string          `json:"missing"`     // entries of paths.local that have no address here
-	Conflicts  []string          `json:"conflicts"`   // outer packets, of this tunnel or another, that go into a tunnel: a line each
+	Conflicts  []string          `json:"conflicts"`   // outer packets that go into a tunnel, and inner packets that do not: a line each
 	Faults     []string          `json:"faults"`      // states of this host in which nothing passes, or less than configured: a line each
 	Expired    []Expired         `json:"expired"`     // peers that were removed because their time is over, the latest first
 	Version    string            `json:"version"`     // of the daemon that runs

@@ -27,6 +27,7 @@ type device struct {
 	mergers sync.Pool              // of *merge.Merger
 	spare   func(error) bool       // leaves out guests whose routes prevent the start; false: there are none
 	setDown atomic.Bool            // another program has set the interface down
+	moved   atomic.Bool            // it is in another network namespace, without its addresses and routes
 	lost    atomic.Pointer[string] // why settings that were removed could not be put back; nil or "": none
 }
 
@@ -35,6 +36,8 @@ type device struct {
 func (d *device) faults() []string {
 	name := d.tun.Name()
 	switch lost := d.lost.Load(); {
+	case d.moved.Load():
+		return []string{movedAway(name)}
 	case d.setDown.Load():
 		return []string{fmt.Sprintf("%s was set down: nothing passes until `ip link set %s up`", name, name)}
 	case d.net.NothingPasses():

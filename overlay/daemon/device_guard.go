@@ -32,6 +32,7 @@ type guarding struct {
 	at   time.Time // time until which guardEvery intervals were subtracted from used
 
 	down bool   // the interface is down
+	bare bool   // the interface is in another network namespace, without its addresses and routes
 	lost string // reason of the last failed repair; "": nothing is missing
 }
 
@@ -120,13 +121,23 @@ func (d *device) tellRestored(name string, r netconf.Restored, g *guarding) {
 
 func (d *device) tellDevice(name string, r netconf.Restored, g *guarding) {
 	switch {
+	case r.Bare && !g.bare:
+		d.log.tell(events.DeviceDown, "", "%s", movedAway(name))
+	case !r.Gone && g.bare && !r.Down:
+		d.log.tell(events.DeviceUp, "", "%s is in this network namespace again", name)
 	case r.Down && !g.down:
 		d.log.tell(events.DeviceDown, "", "%s was set down: nothing passes until it is set up", name)
 	case !r.Down && g.down && !r.Gone:
 		d.log.tell(events.DeviceUp, "", "%s was set up again", name)
 	}
-	g.down = r.Down
+	g.down, g.bare = r.Down, r.Bare
 	d.setDown.Store(r.Down)
+	d.moved.Store(r.Bare)
+}
+
+// movedAway returns the line about a device that is in another network namespace.
+func movedAway(name string) string {
+	return fmt.Sprintf("%s was moved to another network namespace, and has lost its addresses and routes: start srdtun in that namespace", name)
 }
 
 // some joins the first texts of v, and appends the number of the others.

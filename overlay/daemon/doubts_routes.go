@@ -54,7 +54,7 @@ func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 			all = append(all, c.Doubt("peer", "allowed_ips", "%s", taken(o, c.Interface.Name, own)))
 		}
 	}
-	return append(all, doubtExisting(c, plan, "the start")...)
+	return slices.Concat(all, doubtInner(c, plan.Past), doubtExisting(c, plan, "the start"))
 }
 
 // doubtExisting returns the warnings about routes that another interface already has. Such a route

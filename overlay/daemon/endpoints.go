@@ -41,6 +41,7 @@ type endpoints struct {
 	faults      standing         // conditions that `srdtun show` lists as faults
 	reached     map[string]reach // by the interfaces of paths.local
 	nextChecked int              // index of the remote address to check next
+	nextInner   int              // index of the prefix of allowed_ips to check next
 }
 
 const (

@@ -48,26 +48,21 @@ func (p *peer) targets() (v []target) {
 
 // checkRoutes reports endpoints that cannot work, because they are this daemon itself or are
 // reached through the tunnel. The method checkRoutes also reports uplinks that reach no endpoint, and
-// endpoints that no uplink reaches.
+// endpoints that no uplink reaches, and inner packets that do not enter the tunnel.
 func (ep *endpoints) checkRoutes() {
 	var all []target
 	for _, p := range ep.running.peers() {
 		all = append(all, p.targets()...)
 	}
-	var some []target
-	for i := range min(len(all), targetsMost) {
-		some = append(some, all[(ep.nextChecked+i)%len(all)])
-	}
+	some := few(all, &ep.nextChecked)
 	for _, w := range some {
 		ep.reportSelf(w)
 		ep.reportLoop(w)
 	}
-	if ep.nextChecked += targetsMost; ep.nextChecked >= len(all) {
-		ep.nextChecked = 0
-	}
 	ep.checkReach(all, some)
 	ep.reportDefault()
 	ep.reportTaken()
+	ep.reportInner()
 }
 
 // reportSelf reports an endpoint that is a socket of this daemon.

@@ -52,6 +52,8 @@ const (
 	OuterFree      Kind = "outer-free"
 	DefaultTaken   Kind = "default-taken"
 	DefaultBack    Kind = "default-back"
+	InnerTaken     Kind = "inner-taken"
+	InnerBack      Kind = "inner-back"
 	EndpointSelf   Kind = "endpoint-self"
 	NameUnresolved Kind = "name-unresolved"
 	NameResolved   Kind = "name-resolved"
@@ -128,12 +130,14 @@ var All = []About{
 	{OuterFree, Notice, OuterTaken, "the outer packets of the other VPN leave this host again", nothing},
 	{DefaultTaken, Warning, DefaultTaken, "another tunnel has taken over the default route", "nothing, if you meant that; else take the other tunnel down, or start it before this one"},
 	{DefaultBack, Notice, DefaultTaken, "this tunnel has the default route again", nothing},
+	{InnerTaken, Warning, InnerTaken, "packets to a whole prefix of a peer's allowed_ips do not enter the tunnel, because another route or a policy rule takes them", "remove the route or rule that the line names; if you mean it, remove the prefix from `allowed_ips`, or set `table` and add the routes yourself"},
+	{InnerBack, Notice, InnerTaken, "packets to the prefix enter the tunnel again", nothing},
 	{EndpointSelf, Warning, EndpointSelf, "an endpoint is the address of this daemon itself", "give the address of the other end"},
 	{NameUnresolved, Warning, NameUnresolved, "the name in an endpoint cannot be looked up", "look at /etc/resolv.conf; the last known addresses stay in use"},
 	{NameResolved, Notice, NameUnresolved, "the name can be looked up again", nothing},
 	{NameMoved, Info, NameMoved, "a name has other addresses than before", nothing},
 
-	{DeviceDown, Warning, DeviceDown, "the interface was set down by somebody else: nothing passes", "`ip link set NAME up`"},
+	{DeviceDown, Warning, DeviceDown, "the interface was set down by somebody else, or moved to another network namespace: nothing passes", "`ip link set NAME up`; after a move, start srdtun in that namespace"},
 	{DeviceUp, Notice, DeviceDown, "the interface was set up again", nothing},
 	{RoutesRestored, Notice, RoutesRestored, "another program had removed addresses, routes or rules, and srdtun has put them back", "if it happens again, find that program"},
 	{RoutesLost, Warning, RoutesRestored, "removed addresses, routes or rules could not be put back", "the line has the reason"},

@@ -135,13 +135,16 @@ func (s *State) Absent() bool {
 func (s *State) NothingPasses() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.off) > 0 && !slices.ContainsFunc(s.done, func(v step) bool {
-		switch v.(type) {
-		case addressStep, routeStep:
-			return !s.off[v]
-		}
-		return false
-	})
+	return len(s.off) > 0 && !slices.ContainsFunc(s.done, func(v step) bool { return settles(v) && !s.off[v] })
+}
+
+// settles reports whether a step adds an address or a route.
+func settles(v step) bool {
+	switch v.(type) {
+	case addressStep, routeStep:
+		return true
+	}
+	return false
 }
 
 // forget deletes the record that a step is absent, when the step is undone or was made later.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -12,7 +13,8 @@ import (
 // Restored lists the missing settings that Restore found.
 type Restored struct {
 	Down  bool     // the interface is down and can have no routes, so nothing was restored
-	Gone  bool     // the interface does not exist any more
+	Gone  bool     // the interface is not in this network namespace any more
+	Bare  bool     // it is gone, and its addresses and routes with it
 	Back  []string // addresses, routes and rules that were restored
 	Came  []string // settings that had been left out, and were made because IPv6 is now on
 	Off   bool     // some settings are absent because IPv6 is off
@@ -42,6 +44,7 @@ func (s *State) Restore() (r Restored) {
 	switch {
 	case errors.As(err, &none):
 		r.Gone = true
+		r.Bare = slices.ContainsFunc(s.done, settles)
 		return r
 	case err != nil:
 		r.Fault = err

@@ -90,10 +90,10 @@ func privileges(f *Facts, _ Plan) Finding {
 }
 
 func otherTunnels(_ *Facts, p Plan) Finding {
-	v := Finding{Check: "other tunnels", Saw: "no tunnel takes the outer packets of another tunnel"}
+	v := Finding{Check: "other tunnels", Saw: "no tunnel takes the outer packets of another tunnel, and no other route takes inner packets"}
 	if len(p.Conflicts) > 0 {
 		v.Level, v.Saw = Warning, strings.Join(p.Conflicts, "; ")
-		v.Why, v.Advice = "one of the two tunnels is dead, or runs inside the other", "one mark (fwmark) for both, narrower allowed_ips, or one at a time: docs/guide.md"
+		v.Why, v.Advice = "packets go past a tunnel, or a tunnel is dead or runs inside another", "remove the named route or rule; of two tunnels: one mark (fwmark) for both, narrower allowed_ips, or one at a time: docs/guide.md"
 	}
 	return v
 }
