@@ -59,17 +59,24 @@ func (c *conn) LocalAddr() net.Addr { return c.of.Addr() }
 func (c *conn) RemoteAddr() net.Addr { return Addr{Key: c.key.peer} }
 
 // SetDeadline implements net.Conn.
-func (c *conn) SetDeadline(t time.Time) error {
-	c.reading.set(t)
-	c.writing.set(t)
-	return nil
-}
+func (c *conn) SetDeadline(t time.Time) error { return c.set(t, &c.reading, &c.writing) }
 
 // SetReadDeadline implements net.Conn.
-func (c *conn) SetReadDeadline(t time.Time) error { c.reading.set(t); return nil }
+func (c *conn) SetReadDeadline(t time.Time) error { return c.set(t, &c.reading) }
 
 // SetWriteDeadline implements net.Conn.
-func (c *conn) SetWriteDeadline(t time.Time) error { c.writing.set(t); return nil }
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.set(t, &c.writing) }
+
+func (c *conn) set(t time.Time, deadlines ...*deadline) error {
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		return c.opError("set", net.ErrClosed)
+	}
+	setAll(t, deadlines)
+	return nil
+}
 
 // opError makes an error in the style of package net.
 func (c *conn) opError(op string, err error) error {

@@ -123,6 +123,21 @@ func TestHalfClose(t *testing.T) {
 	}
 }
 
+// After Close, no call of a stream succeeds, as with TCP.
+func TestClosedStream(t *testing.T) {
+	c, _ := joined(t)
+	must(t, c.SetDeadline(time.Now().Add(-time.Second)))
+	must(t, c.Close())
+	_, readErr := c.Read(make([]byte, 1))
+	_, writeErr := c.Write([]byte("x"))
+	operation(t, "read", readErr, net.ErrClosed)
+	operation(t, "write", writeErr, net.ErrClosed)
+	operation(t, "close", c.Close(), net.ErrClosed)
+	operation(t, "set", c.SetDeadline(time.Time{}), net.ErrClosed)
+	operation(t, "set", c.SetReadDeadline(time.Now()), net.ErrClosed)
+	operation(t, "set", c.SetWriteDeadline(time.Now()), net.ErrClosed)
+}
+
 // Writing to a stream whose reader has closed ends with EPIPE.
 func TestPeerReadsNoMore(t *testing.T) {
 	c1, c2 := joined(t)

@@ -3,9 +3,11 @@ package epnet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/ep"
@@ -21,8 +23,17 @@ const (
 	defaultLifetime = time.Second
 )
 
-// errAddr means that the address passed to WriteTo is not an Addr.
-var errAddr = errors.New("epnet: the address is no Addr of an endpoint")
+// errAddr means that the address passed to WriteTo is not an Addr. UDP returns EINVAL, too.
+var errAddr = fmt.Errorf("the address is no epnet.Addr: %w", syscall.EINVAL)
+
+// tooLong means that a datagram has more than packetMost bytes. It is EMSGSIZE, as with UDP, and
+// ep.ErrTooLarge.
+type tooLong struct{}
+
+func (tooLong) Error() string { return fmt.Sprintf("datagram longer than %d bytes", packetMost) }
+
+// Is implements errors.Is.
+func (tooLong) Is(target error) bool { return target == syscall.EMSGSIZE || target == ep.ErrTooLarge }
 
 // Packets carries datagrams over an endpoint: whole, at most once, in any order. Lost datagrams
 // are sent again until their lifetime ends. A Packets value implements net.PacketConn.
@@ -31,6 +42,7 @@ type Packets struct {
 	lifetime         time.Duration
 	reading, writing deadline
 	lost             atomic.Uint64
+	closed           chan struct{} // closed by Close
 	done             chan struct{} // closed after the last completion
 
 	mu      sync.Mutex
@@ -44,7 +56,7 @@ func NewPackets(e *ep.Endpoint, lifetime time.Duration) (*Packets, error) {
 	if lifetime == 0 {
 		lifetime = defaultLifetime
 	}
-	p := &Packets{e: e, lifetime: max(lifetime, 0), done: make(chan struct{}), handles: map[Addr]*ep.Handle{}}
+	p := &Packets{e: e, lifetime: max(lifetime, 0), closed: make(chan struct{}), done: make(chan struct{}), handles: map[Addr]*ep.Handle{}}
 	for range packetReceives {
 		if err := e.PostReceive(make([]byte, packetMost), 0); err != nil {
 			return nil, err
@@ -75,14 +87,14 @@ func (p *Packets) Lost() uint64 { return p.lost.Load() }
 func (p *Packets) ReadFrom(b []byte) (n int, addr net.Addr, err error) {
 	ctx := p.reading.ctx()
 	for {
-		if err := ctx.Err(); err != nil {
+		if err := p.refuses(ctx); err != nil {
 			return 0, nil, p.opError("read", nil, err)
 		}
 		var c [1]ep.Completion
 		if _, err := p.e.Receives().Wait(ctx, c[:]); err != nil {
 			return 0, nil, p.opError("read", nil, err)
 		}
-		if c[0].Err() != nil {
+		if c[0].Err() != nil { // Close has flushed it
 			continue
 		}
 		n = copy(b, c[0].Data)
@@ -90,6 +102,14 @@ func (p *Packets) ReadFrom(b []byte) (n int, addr net.Addr, err error) {
 		p.e.PostReceive(c[0].Data[:cap(c[0].Data)], 0)
 		return n, Addr{Key: c[0].From}, nil
 	}
+}
+
+// refuses returns an error after Close, and after the deadline of ctx.
+func (p *Packets) refuses(ctx *until) error {
+	if passed(p.closed) {
+		return net.ErrClosed
+	}
+	return ctx.Err()
 }
 
 // WriteTo implements net.PacketConn. The parameter addr must be an Addr. WriteTo waits while too
@@ -100,11 +120,11 @@ func (p *Packets) WriteTo(b []byte, addr net.Addr) (n int, err error) {
 		return 0, p.opError("write", addr, errAddr)
 	}
 	ctx := p.writing.ctx()
-	if err := ctx.Err(); err != nil {
+	if err := p.refuses(ctx); err != nil {
 		return 0, p.opError("write", addr, err)
 	}
 	if len(b) > packetMost {
-		return 0, p.opError("write", addr, ep.ErrTooLarge)
+		return 0, p.opError("write", addr, tooLong{})
 	}
 	h, err := p.handle(to)
 	if err == nil {
@@ -140,11 +160,13 @@ func (p *Packets) opError(op string, addr net.Addr, err error) error {
 
 // Close closes the endpoint and flushes unacknowledged datagrams.
 func (p *Packets) Close() error {
-	select {
-	case <-p.done:
+	p.mu.Lock()
+	if passed(p.closed) {
+		p.mu.Unlock()
 		return p.opError("close", nil, net.ErrClosed)
-	default:
 	}
+	close(p.closed)
+	p.mu.Unlock()
 	err := p.e.Close()
 	<-p.done
 	return err
@@ -154,16 +176,20 @@ func (p *Packets) Close() error {
 func (p *Packets) LocalAddr() net.Addr { return Addr{Key: p.e.PublicKey()} }
 
 // SetDeadline implements net.PacketConn.
-func (p *Packets) SetDeadline(t time.Time) error {
-	p.reading.set(t)
-	p.writing.set(t)
-	return nil
-}
+func (p *Packets) SetDeadline(t time.Time) error { return p.set(t, &p.reading, &p.writing) }
 
 // SetReadDeadline implements net.PacketConn.
-func (p *Packets) SetReadDeadline(t time.Time) error { p.reading.set(t); return nil }
+func (p *Packets) SetReadDeadline(t time.Time) error { return p.set(t, &p.reading) }
 
 // SetWriteDeadline implements net.PacketConn.
-func (p *Packets) SetWriteDeadline(t time.Time) error { p.writing.set(t); return nil }
+func (p *Packets) SetWriteDeadline(t time.Time) error { return p.set(t, &p.writing) }
+
+func (p *Packets) set(t time.Time, deadlines ...*deadline) error {
+	if passed(p.closed) {
+		return p.opError("set", nil, net.ErrClosed)
+	}
+	setAll(t, deadlines)
+	return nil
+}
 
 var _ net.PacketConn = (*Packets)(nil)
