@@ -49,7 +49,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate hostdelay plaintcp test-lab test-bench test-examples test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench cores strain cloud messages apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate hostdelay plaintcp test-lab test-bench test-examples test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench cores strain cloud messages apps blackhole regress bin-bench srdsim srdplot results drills suites install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -220,6 +220,9 @@ bin-bench:
 results: bin-bench ## write docs/results.md and docs/bench.png from what lab, bench, strain, cloud, messages, blackhole and compare left in out/
 	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/bench results -out $(OUT) -plot $(abspath $(BIN))/srdplot
+
+suites: bin-bench ## the tests of net/http and golang.org/x/net/http2 over streams of srd/ep/epnet, beside TCP (2 minutes)
+	@$(BIN)/bench suites $(SUITEFLAGS)
 
 # DRILLFLAGS are flags of bin/bench drills, as in DRILLFLAGS='-short -only move,dead'.
 drills: packages-demo build bin-bench ## hurt the daemon under load, each way with its bound (root, some minutes)

@@ -20,6 +20,7 @@ import (
 	"github.com/srdtun/srdtun/bench/regress"
 	"github.com/srdtun/srdtun/bench/results"
 	"github.com/srdtun/srdtun/bench/rivals"
+	"github.com/srdtun/srdtun/bench/suites"
 )
 
 // experiments lists the subcommands by name.
@@ -37,6 +38,7 @@ var experiments = []struct {
 	{"cores", "how many processors one peer can use", cores.Main},
 	{"hostdelay", "how late this machine's processes are, for the simulator", hostdelay.Main},
 	{"plaintcp", "what the kernel's TCP does, for its model in the simulator", plaintcp.Main},
+	{"suites", "the tests of net/http and HTTP/2 over srd/ep/epnet, beside TCP", suites.Main},
 	{"results", "write docs/results.md from what the others left", results.Main},
 }
 
