@@ -172,6 +172,8 @@ type Session struct {
 	Since     mono.Time // time of the newest handshake
 	Cipher    handshake.Cipher
 	Initiator bool
+	// Incarnation is a random number of the peer's process; 0 before the first session.
+	Incarnation uint64
 	// Features are the formats that the peer's layer above can read, as stated in the
 	// handshake of the keys; 0 without keys. Features belong to one incarnation of the
 	// peer. Messages for a former incarnation are never sent to a new one.
@@ -185,7 +187,7 @@ type Session struct {
 // Session returns the state of the keys.
 func (c *Conn) Session(now mono.Time) Session {
 	s := &c.session
-	v := Session{Ready: s.ready(now), Since: s.since, Foreign: s.foreign.until != 0, Protocol: s.foreign.protocol}
+	v := Session{Ready: s.ready(now), Since: s.since, Incarnation: s.incarnation, Foreign: s.foreign.until != 0, Protocol: s.foreign.protocol}
 	if s.send != nil {
 		v.Cipher, v.Initiator, v.Features = s.send.cipher, s.send.initiator, s.send.features
 	}

@@ -18,7 +18,7 @@ const (
 	DropAckInvalid               // acknowledgement of a packet that was never sent
 	DropSessionOld               // packet of an expired session
 	DropHandshakeReplay          // initiation not newer than the last
-	DropHandshakeBad             // response or cookie that fits no attempt
+	DropHandshakeBad             // response or cookie that fits no attempt, or does not decrypt
 	DropHandshakeCopy            // copy of a response or initiation that was handled before
 	DropIncarnation              // message that was in flight when the peer restarted
 	DropClosed                   // packet with a CLOSE: the peer closed the session
@@ -26,6 +26,7 @@ const (
 	DropLiar                     // initiation of a peer that has recently lied (type liar)
 	DropProtocol                 // handshake with a peer that speaks another protocol
 	DropWithdrawn                // packet from a withdrawn address, while another address works
+	DropCipher                   // initiation of a peer that has no cipher in common with this end
 	DropCallLimit                // handshake or challenge not sent: Config.Afford refused
 	NumReasons
 )
@@ -34,7 +35,7 @@ var reasonNames = [NumReasons]string{
 	"none", "malformed", "replay", "duplicate_message", "message_beyond_window", "bad_slot",
 	"path_limit", "candidate_limit", "unproven_address", "challenge_limit", "invalid_ack", "session_expired", "handshake_replay", "handshake_mismatch", "handshake_copy",
 	"peer_restarted", "closed", "stray_cookie", "liar_waits", "other_protocol",
-	"endpoint_removed", "call_limit",
+	"endpoint_removed", "no_common_cipher", "call_limit",
 }
 
 // Meant reports whether drops for this reason are normal on a working connection. A message

@@ -175,7 +175,7 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 	r, answer, err := in.Respond(s.cfg.Rand, s.cfg.PSK, local, s.cfg.Incarnation, s.cfg.Offers, handshake.Choose, s.stamps(s.cfg.Remote))
 	if err != nil {
 		s.self.release(local)
-		s.drop(DropHandshakeBad)
+		s.drop(DropCipher)
 		return false
 	}
 	if in.Hello.Protocol != s.cfg.Protocol {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"sync/atomic"
 
 	"github.com/srdtun/srdtun/config"
@@ -13,6 +14,8 @@ import (
 type peerHealth struct {
 	silence    health.Silence
 	left       health.Left
+	handshakes health.Handshakes
+	twins      health.Twins
 	recent     health.Recent
 	restarts   uint64      // number of restarts of the peer's process
 	watch      health.Peer // used by the observer only
@@ -23,7 +26,15 @@ type peerHealth struct {
 
 // observe updates the state from the session and the counters. The caller must hold the
 // connection's lock.
-func (h *peerHealth) observe(now mono.Time, session srd.Session, t *srd.Stats) {
+func (h *peerHealth) observe(now mono.Time, session srd.Session, c *srd.Conn) {
+	t := c.Stats()
 	h.silence.Observe(now, session, t)
 	h.left.Observe(now, session, t)
+	h.handshakes.Observe(now, session, t)
+	h.twins.Observe(now, session, c.Endpoint())
+}
+
+// sessionFault returns what is wrong with the peer's handshakes or key, or "".
+func (h *peerHealth) sessionFault(now mono.Time) string {
+	return cmp.Or(h.twins.Why(now), h.handshakes.Why(now))
 }

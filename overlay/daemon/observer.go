@@ -85,10 +85,11 @@ func (o *observer) sample(p *peer, again bool) (v health.Sample) {
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		t := c.Stats()
 		v.Session = c.Session(now)
-		p.health.observe(now, v.Session, t)
+		p.health.observe(now, v.Session, c)
 		v.Since = p.health.silence.Start()
 		_, v.Silent = p.health.silence.Since(now)
-		v.Restarts, v.Closed, v.Mismatch = p.health.restarts, t.Drops[srd.DropClosed], t.Drops[srd.DropHandshakeBad]
+		v.Restarts, v.Closed = p.health.restarts, t.Drops[srd.DropClosed]
+		v.Twins, v.Mismatch = p.health.twins.Why(now), p.health.handshakes.Why(now)
 		v.TooSmall, v.Bytes = t.PathsTooSmall, t.RxBytes+t.TxBytes
 		if v.Looked = w.WantsPaths(v.Bytes, again); v.Looked {
 			v.Paths = c.Paths()

@@ -138,7 +138,7 @@ const staleAfter = 5 * time.Second
 func (p *peer) Advance(now mono.Time) {
 	c := p.link.Conn()
 	session := c.Session(now)
-	p.health.observe(now, session, c.Stats())
+	p.health.observe(now, session, c)
 	if p.health.recent.Due(now) {
 		p.health.recent.Observe(now, c.Waits(now))
 	}

@@ -164,14 +164,14 @@ func (s *status) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 		}
 	}
 	t := c.Stats()
-	p.health.observe(now, k, t)
+	p.health.observe(now, k, c)
 	if since, silent := p.health.silence.Since(now); silent {
 		v.SilentSinceUnixS = time.Now().Add(since.Sub(now)).Unix()
 	}
 	if at := p.health.left.At(); at != 0 {
 		v.LeftUnixS = time.Now().Add(at.Sub(now)).Unix()
 	}
-	v.NoWay = p.remote.noWay
+	v.NoWay, v.SessionFault = p.remote.noWay, p.health.sessionFault(now)
 	v.RxBytes, v.TxBytes = t.RxBytes, t.TxBytes
 	window, inflight, rate := c.Window()
 	v.CwndBytes, v.BytesInFlight, v.RateBytesPerS = uint64(window), uint64(max(0, inflight)), uint64(rate)

@@ -28,6 +28,7 @@ const (
 	PeerMoved         Kind = "peer-moved"
 	PeerRebound       Kind = "peer-rebound"
 	HandshakeMismatch Kind = "handshake-mismatch"
+	KeyShared         Kind = "key-shared"
 	RouterRefused     Kind = "router-refused"
 	StrangerRefused   Kind = "stranger-refused"
 
@@ -105,7 +106,8 @@ var All = []About{
 	{PeerExpired, Warning, PeerExpired, "a peer was removed because its time (`expires`) is over", "nothing, if you meant it; else raise `expires`, or sign another grant and see whether the fleet's agent runs"},
 	{PeerMoved, Notice, PeerMoved, "the peer has other addresses than before (roaming)", "nothing, if it did move"},
 	{PeerRebound, Info, PeerMoved, "all ports of the peer have changed: a NAT has forgotten its mappings, or another process has the same private key", "if this happens often, set persistent_keepalive at the peer behind the NAT, and look for a second interface with its private key (srdtun doctor there)"},
-	{HandshakeMismatch, Warning, HandshakeMismatch, "the peer's answers to handshakes do not decrypt", "compare preshared_key and public_key at both ends"},
+	{HandshakeMismatch, Warning, HandshakeMismatch, "handshakes with a peer fail although its packets arrive: its answers do not decrypt, it confirms no answer of this host, or the ends have no cipher in common", "compare preshared_key and cipher at both ends; if the peer confirms no answer, see at the peer whether answers arrive"},
+	{KeyShared, Warning, KeyShared, "two hosts or processes use the private key of one peer; they take the session from each other, so both lose packets", "give each host its own private key, and a [[peer]] section at this end"},
 	{RouterRefused, Notice, RouterRefused, "ICMP errors from a router behind a peer are dropped, because the router's address is not in the peer's allowed_ips; traceroute shows a star, and path MTU discovery behind the peer fails; logged once for each peer", "nothing, if all works; else lower `interface.mtu`, which helps all packets from here, or limit the TCP MSS at the peer (`nft ... tcp option maxseg size set rt mtu`), or add the router's address to the peer's allowed_ips, if you know the router: the peer may have invented the address"},
 	{StrangerRefused, Warning, StrangerRefused, "handshakes for another host, or from an unknown key, were dropped; the first is reported at once, later ones are counted and reported after a minute, then at longer intervals", "`unknown_peer`: add the key, if you know its owner; `bad_mac1`: the sender has a wrong public_key for this host; else nothing"},
 

@@ -17,6 +17,8 @@ func LimitedBy(p *control.Peer) string {
 	switch {
 	case p.NoWay != "":
 		return "this host: it has no way to the peer"
+	case p.SessionFault != "" && p.Cipher == "":
+		return "the session: see the fault"
 	case p.LeftUnixS != 0:
 		return "the peer: it left"
 	case p.SilentSinceUnixS != 0:
@@ -119,6 +121,8 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 	for i := range st.Peers {
 		p := &st.Peers[i]
 		switch {
+		case p.SessionFault != "":
+			v = append(v, fmt.Sprintf("peer %s: %s", Title(p), p.SessionFault))
 		case len(p.Endpoints) == 0 && (p.Cipher == "" || p.LeftUnixS != 0):
 			// A roaming peer is away. This host knows at most an old address of it.
 		case p.NoWay != "":
@@ -157,7 +161,21 @@ func NoSession(st *control.Status, now time.Time) string {
 	case called:
 		return ", so nothing is known; persistent_keepalive keeps a session"
 	}
-	return ": no peer has endpoints, so this host waits for their calls"
+	return ": no peer has endpoints, so this host waits for their calls" + refusedCalls(st)
+}
+
+// refusedCalls tells of handshakes that this host refused, as the end of a sentence. Anybody can
+// send them, so they are no fault.
+func refusedCalls(st *control.Status) (text string) {
+	for _, r := range []struct{ reason, what string }{
+		{"unknown_peer", "from keys of no peer"},
+		{"bad_mac1", "for another public key than this host's"},
+	} {
+		if n := st.Drops[r.reason]; n > 0 {
+			text += fmt.Sprintf("; it refused %s %s (%s, see srdtun events)", count(int(n), "handshake packet"), r.what, r.reason)
+		}
+	}
+	return text
 }
 
 // age returns the time from the Unix time unixS until now, or 0 if unixS is later than now.

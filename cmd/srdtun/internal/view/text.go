@@ -178,10 +178,14 @@ func (t *text) peer(p *control.Peer) {
 	if p.LatestHandshakeUnixS != 0 {
 		t.field("latest handshake", "%s", t.ago(p.LatestHandshakeUnixS))
 	}
-	if p.NoWay != "" {
-		t.field(t.style(styleRed, "fault"), "%s", p.NoWay)
+	for _, fault := range []string{p.NoWay, p.SessionFault} {
+		if fault != "" {
+			t.field(t.style(styleRed, "fault"), "%s", fault)
+		}
 	}
 	switch {
+	case p.SessionFault != "":
+		// Packets of the peer arrive.
 	case p.LeftUnixS != 0:
 		t.field("left", "%s: the peer ended the session", t.style(styleRed, t.ago(p.LeftUnixS)))
 	case p.SilentSinceUnixS != 0:

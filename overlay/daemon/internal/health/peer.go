@@ -21,7 +21,8 @@ type Sample struct {
 	Silent   bool      // the peer has owed an answer for long
 	Restarts uint64    // restarts of the peer's process
 	Closed   uint64    // sessions that the peer ended
-	Mismatch uint64    // number of handshake responses that did not decrypt
+	Mismatch string    // why handshakes fail; "": they do not
+	Twins    string    // the line about several processes with the peer's key; "": there is one
 	TooSmall uint64    // number of paths that carry only small packets
 	Bytes    uint64    // received and sent
 
@@ -152,11 +153,15 @@ func (w *Peer) answers(now mono.Time, s *Sample) {
 	}
 }
 
-// handshakes reports handshake answers that do not decrypt.
+// handshakes reports why handshakes fail, once until there is a session, and that several processes
+// have the peer's key, once until one of them has been alone for some time.
 func (w *Peer) handshakes(s *Sample) {
-	if s.Mismatch != w.seen.Mismatch && !s.Session.Ready && !w.mismatch {
+	if s.Mismatch != "" && !w.mismatch {
 		w.mismatch = true
-		w.say(events.HandshakeMismatch, "its answers to handshakes do not decrypt: is the preshared_key the same at both ends?")
+		w.say(events.HandshakeMismatch, s.Mismatch)
+	}
+	if s.Twins != "" && w.seen.Twins == "" {
+		w.say(events.KeyShared, s.Twins)
 	}
 }
 

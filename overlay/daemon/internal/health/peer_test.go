@@ -275,14 +275,18 @@ func TestTooSmallIsTold(t *testing.T) {
 func TestMismatchIsTold(t *testing.T) {
 	s := newScene(t)
 	s.look("at first")
-	s.v.Mismatch++
+	s.v.Mismatch = "an answer does not decrypt"
 	s.look("an answer does not decrypt", events.HandshakeMismatch)
-	s.v.Mismatch++
 	s.look("nor the next")
 	s.begin()
+	s.v.Mismatch = ""
 	s.look("a session", events.SessionUp)
-	s.v.Mismatch++
-	s.look("with a session that is nothing")
+	s.v.Mismatch = "no answer is confirmed"
+	s.look("later", events.HandshakeMismatch)
+	s.v.Twins = "two hosts have its key"
+	s.look("twins", events.KeyShared)
+	s.v.Twins = "two others"
+	s.look("the same again")
 }
 
 // Each path's state is reported only if Verbose is set.
