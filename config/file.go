@@ -110,6 +110,12 @@ type openError struct {
 	fixed bool // the mode of the file at path cannot be changed
 }
 
+// OthersMay reports whether an error of Load is the mode of a file with a key.
+func OthersMay(err error) bool {
+	var open *openError
+	return errors.As(err, &open)
+}
+
 func (e *openError) Error() string {
 	if e.fixed {
 		return fmt.Sprintf("readable or writable by group or others (mode %04o), on a read-only mount; run chmod 600 on the file that is mounted as %s", e.mode, e.path)

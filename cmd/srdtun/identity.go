@@ -215,6 +215,9 @@ func startingCommand() *cobra.Command {
 		Args:   takes(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, err := config.Load(filepath.Join(configDir(), args[0]+suffix))
+			if config.OthersMay(err) {
+				return rundir.Refuse(err.Error())
+			}
 			switch {
 			case errors.Is(err, config.ErrOthersWrite):
 				// The daemon, which reports other faults, does not see the original file. It does

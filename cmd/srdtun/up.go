@@ -94,6 +94,9 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	}
 	before := received(slog.New(log))
 	c, err := load(arg)
+	if why := rundir.Refused(); err == nil && why != "" {
+		err = &codedError{exitConfig, why}
+	}
 	if err != nil {
 		return errors.Join(err, daemon.Discard(arg, before))
 	}

@@ -123,18 +123,25 @@ func refusedRecipes() error {
 		return err
 	}
 	own := fmt.Sprintf("[interface]\nprivate_key = %q\nlisten_port = 52100\n", private)
+	const open = "readable or writable by group or others (mode 0644); run: chmod 600 /etc/srdtun/badmode.toml"
 	for _, c := range []struct{ name, text, warned, says, status string }{
 		{"badfile", "[interface]\nprivate_key_file = \"badfile.key\"\n", "LoadCredential=badfile.key:/etc/srdtun/badfile.key", "the unit needs LoadCredential=badfile.key:/etc/srdtun/badfile.key", "77"},
 		{"baddir", own + "[peers]\ndir = \"baddir.d\"\n", "/etc/srdtun has mode 0700", "put it in /etc/srdtun-peers, mode 0755", "77"},
 		{"badport", strings.Replace(own, "52100", "443", 1), "AmbientCapabilities=CAP_NET_BIND_SERVICE", "AmbientCapabilities=CAP_NET_BIND_SERVICE", "77"},
+		{"badmode", own, open, open, "78"}, // the service has a copy with another mode
 	} {
 		file := "/etc/srdtun/" + c.name + ".toml"
 		if err := errors.Join(os.WriteFile(file, []byte(c.text), 0o600), os.WriteFile("/etc/srdtun/badfile.key", []byte(private+"\n"), 0o600),
 			os.MkdirAll("/etc/srdtun/baddir.d", 0o755)); err != nil {
 			return err
 		}
+		if c.name == "badmode" {
+			if err := os.Chmod(file, 0o644); err != nil {
+				return err
+			}
+		}
 		check, err := output("sh", "-c", "srdtun check "+c.name+" 2>&1")
-		if err != nil || !strings.Contains(check, c.warned) {
+		if (err == nil) == (c.status == "78") || !strings.Contains(check, c.warned) {
 			return fmt.Errorf("check %s does not warn: %v: %s", c.name, err, check)
 		}
 		if err := failsOnce(c.name, c.says); err != nil {

@@ -150,6 +150,32 @@ func own(kind string) string {
 	return dir
 }
 
+// Refuse writes the reason why this process's service must not start. Root's part of the start
+// calls it, because the service sees only copies of its files. An error of that part alone would
+// make the service manager try again for ever.
+func Refuse(why string) error { return Replace(refusal(), []byte(why), 0o600) }
+
+// Refused returns the reason that Refuse wrote in this start of the service, or "", and removes the
+// file.
+func Refused() string {
+	if own(Lock) == Dir() {
+		return "" // not a service
+	}
+	why, err := Read(refusal(), maxRefusal)
+	if err == nil {
+		err = os.Remove(refusal())
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err.Error()
+	}
+	return string(why)
+}
+
+// maxRefusal bounds the length of a reason in bytes.
+const maxRefusal = 4096
+
+func refusal() string { return filepath.Join(own(Lock), "refused") }
+
 // CheckName returns an error if name cannot be an interface name, by the kernel's rule
 // (dev_valid_name in net/core/dev.c). A name like an option is refused, too, because commands would
 // read it as an option.
