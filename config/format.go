@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 )
@@ -8,6 +10,13 @@ import (
 // Format writes a configuration as a file from which Parse returns the same configuration. The
 // file contains all secrets, and names no key file. Format leaves out the peers of drop-in files.
 func Format(c *Config) []byte { return format(c, func(p *Peer) bool { return p.File == "" }) }
+
+// Digest returns 16 hexadecimal digits that stand for the values of a configuration, with its keys
+// and without the peers of drop-in files. Comments and the order of keys do not count.
+func Digest(c *Config) string {
+	sum := sha256.Sum256(Format(c))
+	return hex.EncodeToString(sum[:8])
+}
 
 // formatAll is like Format, but includes the peers of drop-in files.
 func formatAll(c *Config) []byte { return format(c, func(*Peer) bool { return true }) }

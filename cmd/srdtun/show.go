@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
+	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/internal/peerid"
 	"github.com/srdtun/srdtun/overlay/control"
@@ -110,6 +113,9 @@ func show(args []string, f showFlags) error {
 	}
 	var list []*control.Status
 	for _, r := range all {
+		if which != wordInterfaces && what != wordDump && !f.check {
+			r.FileStale = stale(r)
+		}
 		list = append(list, r.Status)
 	}
 	if f.check {
@@ -119,6 +125,32 @@ func show(args []string, f showFlags) error {
 		return err
 	}
 	return toldAll(silent)
+}
+
+// stale returns how the file of an interface has changed since the daemon loaded it, or "". A user
+// who cannot read the file learns nothing. The daemon of a service names any file, so the file
+// follows from the service's name.
+func stale(r running) string {
+	file, arg := r.File, r.File
+	if r.at.Service != "" {
+		file = filepath.Join(configDir(), r.at.Service+suffix)
+	}
+	if name, ok := strings.CutSuffix(filepath.Base(file), suffix); ok && filepath.Dir(file) == configDir() {
+		arg = name
+	}
+	if r.FileDigest == "" || file == "" {
+		return "" // an earlier version
+	}
+	c, err := config.Load(file)
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+		return ""
+	case err != nil:
+		return "changed after it was loaded, and cannot be applied: " + err.Error()
+	case config.Digest(c) != r.FileDigest:
+		return "changed after it was loaded: srdtun reload " + arg + " applies it"
+	}
+	return ""
 }
 
 // toldAll prints a line for each error, and returns all errors in a toldError.

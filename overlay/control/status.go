@@ -15,6 +15,8 @@ type Status struct {
 	Schema     int               `json:"schema"`      // number of this layout: grows when a field is removed or changes its meaning
 	Interface  string            `json:"interface"`   // name of the device
 	File       string            `json:"file"`        // its configuration, with the whole path
+	FileDigest string            `json:"file_digest"` // stands for the values of the file as loaded, with its keys
+	FileStale  string            `json:"file_stale"`  // how the file has changed since it was loaded, as far as the command can read it; "": it has not
 	PublicKey  string            `json:"public_key"`  // base64, as wg prints it
 	ListenPort uint16            `json:"listen_port"` // UDP port that peers call
 	MTU        int               `json:"mtu"`         // of the inner interface

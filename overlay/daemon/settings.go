@@ -38,6 +38,8 @@ type settings struct {
 	faults           []error        // faults of drop-in files at the latest reading, and since then: all reported
 	unread           string         // reason why the drop-in files are not applied now; "": they are
 	unsaved, pending []string       // computed by the method compare()
+	digest           string         // of the configuration `digested`
+	digested         *config.Config // nil: none so far
 	expired          expiredPeers
 	moved            int         // peers added or removed since the latest return of memory
 	freeing          *time.Timer // timer for returning memory to the kernel; nil: not needed so far
@@ -289,15 +291,19 @@ func (s *settings) compare() {
 	}
 }
 
-// differences returns the file's name, and the keys that the method compare() found.
-func (s *settings) differences() (file string, unsaved, pending []string) {
+// compareFile puts the file's name and digest into a status, and the keys that the method compare()
+// found.
+func (s *settings) compareFile(st *control.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	file = s.file.File
-	if whole, err := filepath.Abs(file); err == nil {
-		file = whole
+	st.File = s.file.File
+	if whole, err := filepath.Abs(st.File); err == nil {
+		st.File = whole
 	}
-	return file, slices.Clone(s.unsaved), slices.Clone(s.pending)
+	if s.digested != s.file {
+		s.digest, s.digested = config.Digest(s.file), s.file
+	}
+	st.FileDigest, st.Unsaved, st.Pending = s.digest, slices.Clone(s.unsaved), slices.Clone(s.pending)
 }
 
 // close refuses all later changes, and returns the present peers.

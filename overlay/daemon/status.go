@@ -41,7 +41,7 @@ func (s *status) show(peers []*peer) control.Status {
 		Sends:      describeSends(&s.sessions.loop.Sends),
 		Receives:   control.Receives{Merged: s.sockets.bank.GRO(), Truncated: s.sessions.loop.Recvs.Truncated.Load(), NotECT: s.sessions.loop.Recvs.NotECT.Load()},
 	}
-	st.File, st.Unsaved, st.Pending = s.settings.differences()
+	s.settings.compareFile(&st)
 	st.Conflicts = s.endpoints.standing.all()
 	st.Missing = missingLocals(s.running.cfg().Paths.Local)
 	st.Faults = append(s.endpoints.faults.all(), s.device.faults()...)

@@ -34,6 +34,9 @@ func expiredPeers(st *control.Status) (parts []string) {
 
 // differences prints the keys whose values differ between the running configuration and the file.
 func (t *text) differences(st *control.Status) {
+	if st.FileStale != "" {
+		t.field("file", "%s", st.FileStale)
+	}
 	if len(st.Unsaved) > 0 {
 		t.field("differs from the file", "%s", strings.Join(st.Unsaved, ", "))
 	}
