@@ -30,7 +30,7 @@ is 1 if something would prevent the start.`,
 				plan = planOf(c)
 			} else {
 				plan.Conflicts = append(runningConflicts(), runningClashes()...)
-				plan.Running = devices("")
+				plan.Running, plan.Faults = devices("")
 			}
 			v := doctor.Judge(doctor.Look(), plan)
 			writeFindings(os.Stdout, v)
@@ -43,7 +43,8 @@ is 1 if something would prevent the start.`,
 }
 
 func planOf(c *config.Config) doctor.Plan {
-	p := doctor.Plan{SourcePorts: c.Paths.SourcePorts, ListenPort: c.Interface.ListenPort, Running: devices(c.Interface.Name)}
+	p := doctor.Plan{SourcePorts: c.Paths.SourcePorts, ListenPort: c.Interface.ListenPort}
+	p.Running, p.Faults = devices(c.Interface.Name)
 	for _, d := range conflicts(c) {
 		p.Conflicts = append(p.Conflicts, d.Error())
 	}
@@ -55,14 +56,19 @@ func planOf(c *config.Config) doctor.Plan {
 	return p
 }
 
-// devices returns the devices of the running interfaces, or of the one with the given name.
-func devices(name string) (v []doctor.Device) {
+// devices returns the devices of the running interfaces, or of the one with the given name, and
+// their faults.
+func devices(name string) (v []doctor.Device, faults []string) {
 	for _, st := range interfaces() {
-		if name == "" || st.Interface == name {
-			v = append(v, doctor.Device{Interface: st.Interface, Device: st.Device})
+		if name != "" && st.Interface != name {
+			continue
+		}
+		v = append(v, doctor.Device{Interface: st.Interface, Device: st.Device})
+		for _, line := range st.Faults[:min(len(st.Faults), troublesMost)] {
+			faults = append(faults, st.Interface+": "+line)
 		}
 	}
-	return v
+	return v, faults
 }
 
 // writeFindings prints a line for each finding, and below it the reason and the advice.

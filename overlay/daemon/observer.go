@@ -63,6 +63,7 @@ func (o *observer) observe(now mono.Time) {
 		o.tellRouter(p)
 	}
 	o.tellStrangers(now)
+	o.sessions.blocked.look(now, &o.sessions.loop.Sends, o.log)
 	for _, a := range o.uplinks.listed.news() {
 		where := ""
 		if o.uplinks.listed.names(a) {

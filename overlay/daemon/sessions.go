@@ -31,6 +31,7 @@ type sessions struct {
 	loop    *loop.Loop
 	verbose bool
 	calls   guestCalls
+	blocked blockedSends
 }
 
 // newPeer creates the connection to a configured peer. The method newPeer sends no packet yet.

@@ -44,7 +44,7 @@ func (s *status) show(peers []*peer) control.Status {
 	s.settings.compareFile(&st)
 	st.Conflicts = s.endpoints.standing.all()
 	st.Missing = missingLocals(s.running.cfg().Paths.Local)
-	st.Faults = append(s.endpoints.faults.all(), s.device.faults()...)
+	st.Faults = slices.Concat(s.endpoints.faults.all(), s.device.faults(), s.sessions.blocked.faults())
 	for _, l := range loopLocals(s.running.cfg()) {
 		st.Faults = append(st.Faults, "paths.local: "+onLoopback(l))
 	}

@@ -47,6 +47,8 @@ const (
 	LocalUnlisted  Kind = "local-unlisted"
 	NoWay          Kind = "no-way"
 	WayBack        Kind = "way-back"
+	SendBlocked    Kind = "send-blocked"
+	SendBack       Kind = "send-back"
 	RoutingLoop    Kind = "routing-loop"
 	LoopGone       Kind = "routing-loop-gone"
 	OuterTaken     Kind = "outer-taken"
@@ -126,6 +128,8 @@ var All = []About{
 	{LocalUnlisted, Notice, LocalUnlisted, "packets to an address of this host are dropped, because paths.local does not list the address (`not_in_paths_local`); logged once for each address", "nothing, if you removed that address from paths.local; else add it there, or remove it from the peers' endpoints"},
 	{NoWay, Warning, NoWay, "this host has no address or route to reach a peer or one of its endpoints, or the interfaces to it are down or have no carrier", "the line has the reason; look at `ip route get ENDPOINT`"},
 	{WayBack, Notice, NoWay, "this host can reach the peer, or the endpoint, again", nothing},
+	{SendBlocked, Warning, SendBlocked, "the kernel refuses packets to an address for 2 s; the line has its reason (`send_failed`)", "operation not permitted: allow UDP to the address in this host's firewall (nft, iptables, IPAddressDeny of systemd)"},
+	{SendBack, Notice, SendBlocked, "packets on that path are sent again, or none was refused for 30 s", nothing},
 	{RoutingLoop, Warning, RoutingLoop, "the route to an endpoint leads into this tunnel, or into another tunnel that paths.local does not name", "add a route for the endpoint, or use a narrower allowed_ips; if another tunnel is to carry this one, name that tunnel in paths.local; else take it down, or give it a mark (see docs/guide.md)"},
 	{LoopGone, Notice, RoutingLoop, "the route to the endpoint is right again", nothing},
 	{OuterTaken, Warning, OuterTaken, "this tunnel's routes or rules take the outer packets of another VPN, so that VPN is dead, or runs inside this tunnel", "remove the addresses in the event from `allowed_ips`; or take one tunnel down; if both have default routes, give both one mark (`fwmark`, see docs/guide.md)"},

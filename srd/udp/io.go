@@ -111,6 +111,16 @@ type SendStats struct {
 	Unreachable atomic.Uint64 // packets dropped because the host lacks the source address, or a route from it
 	Failed      atomic.Uint64 // packets dropped because of any other error
 	NoSegments  atomic.Uint64 // trains sent packet by packet because UDP_SEGMENT failed
+
+	// Blocked is the first path with a packet counted in Failed; nil: none, or a later packet was
+	// sent on this path.
+	Blocked atomic.Pointer[Blocked]
+}
+
+// Blocked describes a path on which the kernel refuses to send.
+type Blocked struct {
+	Tuple srd.Tuple
+	Err   error
 }
 
 // Sender sends trains. Only one goroutine at a time may use a Sender.
@@ -143,13 +153,13 @@ func (s *Sender) Send(t *srd.Train) (unreachable bool) {
 	}
 	if n == 1 {
 		err := s.send(fd, t, t.Buf, 0)
-		s.count(err, 1, t.Probe)
+		s.count(t, err, 1)
 		return refused(err)
 	}
 	if s.whole == 0 {
 		err := s.send(fd, t, t.Buf, t.Size)
 		if !segmentRefused(err) {
-			s.count(err, n, t.Probe)
+			s.count(t, err, n)
 			return refused(err)
 		}
 		s.whole = retrySegments
@@ -173,10 +183,10 @@ func (s *Sender) each(fd int, t *srd.Train) (fault, unreachable bool) {
 		k := min(t.Size, len(b))
 		err := s.send(fd, t, b[:k], 0)
 		if !sent && refused(err) {
-			s.count(err, (len(b)+t.Size-1)/t.Size, t.Probe)
+			s.count(t, err, (len(b)+t.Size-1)/t.Size)
 			return true, true
 		}
-		s.count(err, 1, t.Probe)
+		s.count(t, err, 1)
 		tooBig = tooBig || errors.Is(err, unix.EMSGSIZE)
 		sent = sent || err == nil
 		b = b[k:]
@@ -222,21 +232,27 @@ func (s *Sender) send(fd int, t *srd.Train, b []byte, segment int) error {
 	return nil
 }
 
-func (s *Sender) count(err error, packets int, probe bool) {
+func (s *Sender) count(t *srd.Train, err error, packets int) {
 	n := uint64(packets)
 	switch {
 	case err == nil:
 		s.stats.Trains.Add(1)
 		s.stats.Packets.Add(n)
+		if b := s.stats.Blocked.Load(); b != nil && b.Tuple == t.Tuple {
+			s.stats.Blocked.CompareAndSwap(b, nil)
+		}
 	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.ENOBUFS):
 		s.stats.NoBuffer.Add(n)
 	case errors.Is(err, unix.EMSGSIZE):
-		if !probe {
+		if !t.Probe {
 			s.stats.TooBig.Add(n)
 		}
 	case refused(err):
 		s.stats.Unreachable.Add(n)
 	default:
 		s.stats.Failed.Add(n)
+		if s.stats.Blocked.Load() == nil {
+			s.stats.Blocked.CompareAndSwap(nil, &Blocked{t.Tuple, err})
+		}
 	}
 }

@@ -38,6 +38,7 @@ type Plan struct {
 	Uplinks     []string // interfaces of paths.local
 	ListenPort  uint16
 	Conflicts   []string // a line for each case of outer packets that are, or would be, routed into a tunnel
+	Faults      []string // the faults of running tunnels that concern this host, a line each
 	Running     []Device // the devices of running tunnels
 }
 
@@ -50,7 +51,7 @@ type Device struct {
 // Judge returns a finding for each check, the most important first.
 func Judge(f *Facts, p Plan) []Finding {
 	checks := []func(*Facts, Plan) Finding{
-		tun, privileges, otherTunnels, kernel, segmentation, innerTCP, buffers, descriptors, processors, clock, conntrack, reversePath, redirects, multipath, ipv6,
+		tun, privileges, runningTunnels, otherTunnels, kernel, segmentation, innerTCP, buffers, descriptors, processors, clock, conntrack, reversePath, redirects, multipath, ipv6,
 	}
 	var v []Finding
 	for _, check := range checks {
@@ -85,6 +86,15 @@ func privileges(f *Facts, _ Plan) Finding {
 	if !f.NetAdmin {
 		v.Level, v.Saw, v.Why = Warning, "CAP_NET_ADMIN is missing", "this user cannot start a tunnel; the service, and root, can"
 		v.Advice = "sudo, or systemctl start srdtun@NAME; in a container: --cap-add NET_ADMIN"
+	}
+	return v
+}
+
+func runningTunnels(_ *Facts, p Plan) Finding {
+	v := Finding{Check: "running tunnels", Saw: "no running tunnel has a fault on this host"}
+	if len(p.Faults) > 0 {
+		v.Level, v.Saw = Warning, strings.Join(p.Faults, "; ")
+		v.Why, v.Advice = "nothing passes, or less than configured", "the line has the remedy; srdtun show --check says when the fault is gone"
 	}
 	return v
 }
