@@ -29,7 +29,7 @@ for file in $changed; do
   ls "$folder"/*_test.go >/dev/null 2>&1 || continue
   ! tested "$folder" "$@" || continue
   command="go test ./$folder"
-  for module in bench lab fleet/apiserver fleet examples/grpc; do
+  for module in bench lab fleet/apiserver fleet examples/grpc examples/sql; do
     case $folder/ in "$module"/*) command="go -C $module test .${folder#"$module"}" && break ;; esac
   done
   case $folder in e2e) command="make build && SRDTUN_BIN=\$PWD/bin/srdtun go test ./e2e -run NAME" ;; esac

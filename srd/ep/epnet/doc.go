@@ -4,8 +4,8 @@
 //
 // One Streams value carries many streams over one endpoint. A stream is a net.Conn: ordered,
 // reliable, with deadlines and a graceful Close. So net/http and other protocols run unchanged
-// over a stream. The folder examples/grpc has a server and a client of gRPC. A loss in one
-// stream delays no other stream.
+// over a stream. The folder examples/grpc has a server and a client of gRPC, and examples/sql a
+// driver of database/sql with its server. A loss in one stream delays no other stream.
 //
 // # On the wire
 //
