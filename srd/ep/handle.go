@@ -182,6 +182,7 @@ type work struct {
 
 // submit queues a request, for which the caller has taken a slot.
 func (e *Endpoint) submit(h *Handle, w work, o *SendOptions, told chan Status) error {
+	noteSend()
 	r, err := e.request(h, w, o)
 	if err != nil {
 		<-h.slots

@@ -85,6 +85,7 @@ func (q *Queue) Poll(v []Completion) int {
 
 // free returns the slots of polled completions.
 func free(v []Completion) {
+	notePoll()
 	for i := range v {
 		<-v[i].slot
 		v[i].slot = nil

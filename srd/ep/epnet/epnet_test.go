@@ -373,3 +373,30 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// What a program does before Write happens before what its peer does after Read. The race detector
+// knows this of TCP and UDP. The test fails only under the race detector.
+func TestWriteHappensBeforeRead(t *testing.T) {
+	c1, c2 := joined(t)
+	var shared int
+	done := make(chan error)
+	go func() {
+		_, err := c2.Read(make([]byte, 1))
+		shared++
+		done <- err
+	}()
+	shared = 1
+	c1.Write([]byte("x"))
+	must(t, <-done)
+
+	a, b, to := packets(t)
+	var other int
+	go func() {
+		_, _, err := b.ReadFrom(make([]byte, 1))
+		other++
+		done <- err
+	}()
+	other = 1
+	a.WriteTo([]byte("x"), to)
+	must(t, <-done)
+}
