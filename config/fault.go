@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/srdtun/srdtun/internal/bounded"
 )
@@ -14,6 +15,20 @@ import (
 func (c *Config) Fault(table, key, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &useFault{c.fault(table, key, "%v", err).Error(), err}
+}
+
+// FaultOf is like Fault, for a key of the peer with index i.
+func (c *Config) FaultOf(i int, key string, err error) error {
+	p := &c.Peers[i]
+	e := &Error{File: p.File, Line: p.lines.of(key), Key: "peer." + key, Msg: err.Error()}
+	if p.File == "" {
+		e.File = c.File
+		if doc, failed := bounded.Regular(cmp.Or(c.copy, c.File), MaxFileBytes); failed == nil {
+			at := slices.DeleteFunc(slices.Clone(c.Peers[:i]), func(p Peer) bool { return p.File != "" })
+			e.Line = newLineIndex(string(doc)).line(locate(string(doc)).root.key("peer").item(len(at)).key(key).off)
+		}
+	}
+	return &useFault{e.Error(), err}
 }
 
 // useFault is a fault that appears when the daemon uses a value. It wraps its cause, so that

@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,7 +87,7 @@ func (d *device) absent() error {
 			return nil
 		}
 		if time.Now().After(patient) {
-			return fmt.Errorf("interface %s: there is a device of that name already%s", name, holderOf(name))
+			return d.running.cfg().Fault("interface", "name", "there is a device of that name already%s", holderOf(name))
 		}
 	}
 }
@@ -137,9 +139,25 @@ func (d *device) configure() (*netconf.State, error) {
 	for {
 		state, err := netconf.Apply(d.plan(d.running.cfg(), file))
 		if err == nil || d.spare == nil || !d.spare(err) {
-			return state, err
+			return state, located(d.running.cfg(), err)
 		}
 	}
+}
+
+// located adds file, line and key to an error of the network settings that a value of c causes.
+func located(c *config.Config, err error) error {
+	var address *netconf.AddressError
+	var route *netconf.RouteError
+	switch {
+	case errors.As(err, &address):
+		return c.Fault("interface", "address", "%w", err)
+	case errors.As(err, &route):
+		i := slices.IndexFunc(c.Peers, func(p config.Peer) bool { return slices.Contains(p.AllowedIPs, route.Prefix) })
+		if i >= 0 {
+			return c.FaultOf(i, "allowed_ips", err)
+		}
+	}
+	return err
 }
 
 // plan returns the network settings for c, whose state is saved in file.

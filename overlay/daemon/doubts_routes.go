@@ -66,7 +66,7 @@ func doubtExisting(c *config.Config, plan netconf.Plan, step string) (all []erro
 			all = append(all, fmt.Errorf("%w: left out", bad.Err))
 			continue
 		}
-		all = append(all, c.Doubt("peer", "allowed_ips", "%s would fail now: %v", step, err))
+		all = append(all, located(c, fmt.Errorf("%s would fail now: %w", step, err)))
 	}
 	return all
 }

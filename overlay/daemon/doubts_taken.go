@@ -19,6 +19,9 @@ func DoubtTaken(c *config.Config, own holder.Process) (all []error) {
 		all = append(all, c.Doubt("interface", "name", "there is a device of that name already%s: the start would fail now", opener(c.Interface.Name)))
 	}
 	for _, a := range c.Interface.Address {
+		if a.IsSingleIP() {
+			continue // interfaces may share it
+		}
 		has := slices.DeleteFunc(interfacesWith(a.Addr()), func(name string) bool { return name == c.Interface.Name })
 		if len(has) > 0 {
 			all = append(all, c.Doubt("interface", "address", "%v is an address of %s already: the start, or a reload, would fail now", a.Addr(), has[0]))

@@ -208,7 +208,7 @@ func TestChangesAreTold(t *testing.T) {
 	if err := reread(); err == nil {
 		t.Error("lo's address is taken")
 	}
-	r.said(events.ConfigRefused, "not changed: interface srdd0: address 10.77.0.1/24: lo has it already")
+	r.said(events.ConfigRefused, "not changed: srdd0.toml: interface.address: interface srdd0: address 10.77.0.1/24: lo has it already")
 	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "paths.policy", Value: "none"}}}); err == nil {
 		t.Error("no such policy")
 	}

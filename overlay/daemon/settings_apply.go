@@ -66,7 +66,7 @@ func (s *settings) reconfigure(next *config.Config) error {
 			s.log.tell(events.HostSetting, "", "%s", w)
 		}
 	}()
-	return s.device.net.Change(s.device.plan(next, file), s.sockets.setMark)
+	return located(next, s.device.net.Change(s.device.plan(next, file), s.sockets.setMark))
 }
 
 // hostWarnings returns the warnings about this host's network settings, without the first n, and

@@ -81,13 +81,19 @@ func (s addressStep) do(nl *netlink.Handle) error {
 	if on, err := addressOwner(nl, s.prefix, s.link.Attrs().Index); err != nil {
 		return err
 	} else if on != "" {
-		return fmt.Errorf("address %s: %s has it already", s.prefix, on)
+		return &AddressError{fmt.Errorf("address %s: %s has it already", s.prefix, on)}
 	}
 	if err := nl.AddrAdd(s.link, s.addr()); err != nil {
-		return fmt.Errorf("address %s: %w", s.prefix, err)
+		return &AddressError{fmt.Errorf("address %s: %w", s.prefix, err)}
 	}
 	return nil
 }
+
+// AddressError is the error for an address that another interface has, or that the kernel refuses.
+type AddressError struct{ err error }
+
+func (e *AddressError) Error() string { return e.err.Error() }
+func (e *AddressError) Unwrap() error { return e.err }
 
 func (s addressStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.AddrDel(s.link, s.addr())) }
 
