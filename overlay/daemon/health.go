@@ -34,7 +34,11 @@ func (h *peerHealth) observe(now mono.Time, session srd.Session, c *srd.Conn) {
 	h.twins.Observe(now, session, c.Endpoint())
 }
 
-// sessionFault returns what is wrong with the peer's handshakes or key, or "".
-func (h *peerHealth) sessionFault(now mono.Time) string {
-	return cmp.Or(h.twins.Why(now), h.handshakes.Why(now))
+// sessionFault returns what is wrong with the peer's handshakes, key or packet size, or "".
+func (h *peerHealth) sessionFault(now mono.Time, session srd.Session) string {
+	tooSmall := ""
+	if session.Ready {
+		tooSmall = h.watch.TooSmall()
+	}
+	return cmp.Or(h.twins.Why(now), h.handshakes.Why(now), tooSmall)
 }

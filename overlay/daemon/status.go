@@ -171,7 +171,7 @@ func (s *status) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	if at := p.health.left.At(); at != 0 {
 		v.LeftUnixS = time.Now().Add(at.Sub(now)).Unix()
 	}
-	v.NoWay, v.SessionFault = p.remote.noWay, p.health.sessionFault(now)
+	v.NoWay, v.SessionFault = p.remote.noWay, p.health.sessionFault(now, k)
 	v.RxBytes, v.TxBytes = t.RxBytes, t.TxBytes
 	window, inflight, rate := c.Window()
 	v.CwndBytes, v.BytesInFlight, v.RateBytesPerS = uint64(window), uint64(max(0, inflight)), uint64(rate)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/srdtun/srdtun/overlay/daemon/internal/health"
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/vishvananda/netlink"
@@ -102,6 +103,13 @@ func (t *interfaces) noWayFrom(u srd.Uplink, to netip.AddrPort, r netlink.Route,
 	}
 	if v := faultsOf(r); len(v) > 0 {
 		return noWayTo(to) + strings.Join(v, " and ")
+	}
+	mtu, need := t.mtu(u), health.LeastMTU(to.Addr())
+	if r.MTU > 0 { // of the route
+		mtu = min(mtu, r.MTU)
+	}
+	if mtu < need {
+		return fmt.Sprintf("%s%s carries packets of at most %d bytes, and srdtun needs %d: raise the MTU of the interface or route", noWayTo(to), t.name(u), mtu, need)
 	}
 	return ""
 }

@@ -73,6 +73,9 @@ func session(st *control.Status, p *control.Peer, there *control.Status) doctor.
 	case p.NoWay != "":
 		v.Level, v.Saw, v.Why = doctor.Fault, p.NoWay, "nothing passes"
 		v.Advice = "see srdtun events, and the addresses and routes of this host"
+	case p.SessionFault != "":
+		v.Level, v.Saw, v.Why = doctor.Fault, p.SessionFault, "nothing passes, or packets get lost"
+		v.Advice = "the line above has the remedy"
 	case p.LeftUnixS != 0:
 		v.Level, v.Saw, v.Why = doctor.Fault, "the peer ended the session", "nothing passes until it is back"
 		v.Advice = "is the daemon of the peer running, and does its configuration still name this host?"

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/events"
@@ -41,12 +42,12 @@ type Peer struct {
 	now  Sample
 	seen Sample // sample of the previous look
 
-	silent   mono.Time // start of the reported silence; 0: none
-	mismatch bool      // reported since the last session
-	tooSmall bool
-	small    uint64           // the value of Sample.TooSmall when full packets last passed
-	at       []netip.Addr     // reported addresses of the peer
-	ports    []netip.AddrPort // reported addresses with ports
+	silent   mono.Time              // start of the reported silence; 0: none
+	mismatch bool                   // reported since the last session
+	tooSmall atomic.Pointer[string] // the line that no full packet passes; nil: there is none
+	small    uint64                 // the value of Sample.TooSmall when full packets last passed
+	at       []netip.Addr           // reported addresses of the peer
+	ports    []netip.AddrPort       // reported addresses with ports
 	froms    map[srd.Uplink]tally
 	settling int       // number of samples of the paths that are still to be taken
 	down     int       // paths reported as down
@@ -200,7 +201,7 @@ func (w *Peer) addresses(s *Sample) {
 	var ports, activePorts []netip.AddrPort
 	for i := range s.Paths {
 		p := &s.Paths[i]
-		if p.State != srd.PathActive {
+		if p.State != srd.PathActive || p.Unsized { // an unsized path may end without carrying data
 			continue
 		}
 		active, activePorts = include(active, p.Tuple.Remote.Addr()), include(activePorts, p.Tuple.Remote)
@@ -290,7 +291,23 @@ func downText(t tally, all int) string {
 	return fmt.Sprintf("%d of %d paths do not work", t.down, all)
 }
 
-const headersIPv4 = 28
+// LeastMTU returns the size of the smallest full packet to an address, including the IP and UDP
+// headers. A path that carries less is not used.
+func LeastMTU(to netip.Addr) int {
+	if to.Is4() {
+		return srd.BasePacket + 28
+	}
+	return srd.BasePacket + 48
+}
+
+// TooSmall returns the line that no path carries a full packet, or "". It is safe for concurrent
+// use.
+func (w *Peer) TooSmall() string {
+	if line := w.tooSmall.Load(); line != nil {
+		return *line
+	}
+	return ""
+}
 
 // mtuStands is the time for which the largest packet size must be stable before it is reported.
 // When a path's MTU changes, the transport probes packet sizes for some round trips.
@@ -299,9 +316,10 @@ const mtuStands = 5 * time.Second
 // sizes determines the largest packet size that all active paths carry, and whether full-sized
 // packets pass at all.
 func (w *Peer) sizes(now mono.Time, s *Sample) {
-	least, sized := 0, false
+	least, need, sized := 0, 0, false
 	for i := range s.Paths {
 		p := &s.Paths[i]
+		need = max(need, LeastMTU(p.Tuple.Remote.Addr()))
 		if p.State != srd.PathActive {
 			continue
 		}
@@ -312,10 +330,12 @@ func (w *Peer) sizes(now mono.Time, s *Sample) {
 	}
 	switch {
 	case sized:
-		w.tooSmall, w.small = false, s.TooSmall
-	case s.TooSmall != w.small && !w.tooSmall:
-		w.tooSmall = true
-		w.say(events.PathMTUTooLow, fmt.Sprintf("small packets pass, but none of %d bytes does: the path MTU is below the minimum for every path", srd.BasePacket+headersIPv4))
+		w.tooSmall.Store(nil)
+		w.small = s.TooSmall
+	case s.TooSmall != w.small && w.TooSmall() == "":
+		line := fmt.Sprintf("small packets pass, but none of %d bytes does, on no path: find the link or tunnel with the smaller MTU, and raise its MTU", need)
+		w.tooSmall.Store(&line)
+		w.say(events.PathMTUTooLow, line)
 	}
 	if sized && least != w.newMTU {
 		w.newMTU, w.mtuSince = least, now
