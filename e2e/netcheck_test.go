@@ -131,6 +131,25 @@ func TestJumboFramesAreFound(t *testing.T) {
 	}
 }
 
+// TestNetcheckHasNoVainRemedy runs netcheck at a hub that waits for calls, and at an end whose
+// paths.local names the loopback device. The advice must not name a step that cannot help.
+func TestNetcheckHasNoVainRemedy(t *testing.T) {
+	side(t)
+	d, hub, caller := waiting(t)
+	caller.Config.Interfaces = []string{"lo"}
+	must(t, hub.Start())
+	must(t, caller.Start())
+	for n, want := range map[*tunnel.Node]string{hub: "the peer has not called yet, and no endpoint is configured here", caller: "lo belongs to the loopback device"} {
+		await(t, want, func() bool {
+			out, _ := n.Host.Run("sh", "-c", bin+" netcheck --quick "+n.Name+" 2>&1")
+			return strings.Contains(out, want) && !strings.Contains(out, "A ping starts") && !strings.Contains(out, "ip route add")
+		})
+	}
+	if out := cli(t, d.A, "show", caller.Name) + health(t, caller) + cli(t, d.A, "events", caller.Name); strings.Contains(out, "ip route add") {
+		t.Errorf("a route cannot help: %s", out)
+	}
+}
+
 // TestNetcheckNamesThePresharedKey gives two ends different preshared keys, or only one of them a
 // key. netcheck must name the key as a possible cause at both ends, and --there must see that one
 // key is missing. After the same key was set at both ends, there is no fault.

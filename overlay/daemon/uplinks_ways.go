@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -119,6 +120,9 @@ func noWayTo(to netip.AddrPort) string { return fmt.Sprintf("no way to %v: ", to
 
 // noRouteTo returns the reason and the remedy if an interface of paths.local has no route.
 func noRouteTo(name string, remote netip.Addr) string {
+	if i, err := net.InterfaceByName(name); err == nil && i.Flags&net.FlagLoopback != 0 {
+		return onLoopback(name)
+	}
 	return fmt.Sprintf("%s has no route to %v; give it one, for instance: ip route add default via GATEWAY dev %s metric 2000", name, remote, name)
 }
 

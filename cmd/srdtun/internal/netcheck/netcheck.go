@@ -73,7 +73,7 @@ func session(st *control.Status, p *control.Peer, there *control.Status) doctor.
 	case p.NoWay != "":
 		v.Level, v.Saw, v.Why = doctor.Fault, p.NoWay, "nothing passes"
 		v.Advice = "see srdtun events, and the addresses and routes of this host"
-	case p.SessionFault != "":
+	case p.SessionFault != "" && (p.Cipher != "" || p.Drops["no_common_cipher"] > 0):
 		v.Level, v.Saw, v.Why = doctor.Fault, p.SessionFault, "nothing passes, or packets get lost"
 		v.Advice = "the line above has the remedy"
 	case p.LeftUnixS != 0:
@@ -90,6 +90,9 @@ func session(st *control.Status, p *control.Peer, there *control.Status) doctor.
 		// This end answers, or calls the peer's last known address.
 		v.Level, v.Saw, v.Why = doctor.Fault, "the peer has completed no handshake yet", "nothing passes"
 		v.Advice = sameKeys + " Do packets from here reach the peer?"
+	case p.LatestHandshakeUnixS == 0 && len(p.Endpoints) == 0:
+		v.Level, v.Saw, v.Why = doctor.Fault, "the peer has not called yet, and no endpoint is configured here", "nothing passes until the peer calls"
+		v.Advice = "is the peer up, does it have this host's address and public key, does UDP pass to the port here?"
 	case p.LatestHandshakeUnixS == 0:
 		v.Level, v.Saw, v.Why = doctor.Fault, "there was no handshake yet", "nothing passes"
 		v.Advice = "is the peer up, is its public key right here, does UDP pass to its port? A ping starts a handshake"

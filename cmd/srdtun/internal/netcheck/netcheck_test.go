@@ -105,7 +105,13 @@ func TestFindings(t *testing.T) {
 		level doctor.Level
 		saw   string
 	}{
-		{"never", func(_ *control.Status, p *control.Peer) { p.LatestHandshakeUnixS, p.Paths = 0, nil }, "session", doctor.Fault, "no handshake"},
+		{"never", func(_ *control.Status, p *control.Peer) {
+			p.LatestHandshakeUnixS, p.Paths, p.Endpoints = 0, nil, []string{"203.0.113.9:51820"}
+		}, "session", doctor.Fault, "no handshake"},
+		{"waits", func(_ *control.Status, p *control.Peer) { p.LatestHandshakeUnixS, p.Paths, p.Endpoints = 0, nil, nil }, "session", doctor.Fault, "the peer has not called yet"},
+		{"no full packet passes", func(_ *control.Status, p *control.Peer) {
+			p.SessionFault, p.Cipher = "small packets pass", "aes-256-gcm"
+		}, "session", doctor.Fault, "small packets pass"},
 		{"silent", func(_ *control.Status, p *control.Peer) { p.SilentSinceUnixS = 9 }, "session", doctor.Fault, "any more"},
 		{"left", func(_ *control.Status, p *control.Peer) { p.LeftUnixS, p.SilentSinceUnixS = 8, 9 }, "session", doctor.Fault, "the peer ended the session"},
 		{"another preshared key", func(_ *control.Status, p *control.Peer) {
