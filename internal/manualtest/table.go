@@ -90,6 +90,7 @@ var Table = []Run{
 	{"docs/reload.md", "not read:", "TestOwnerOfADirectoryStopsNothing", "the form of the line"},
 	{"docs/reload.md", "polkit.addRule", "", "needs polkit and systemd-resolved"},
 	{"docs/reload.md", "post_up", inConfig, ""},
+	{"docs/reload.md", "net.ipv4.ping_group_range", "make test-package", "its check recipes pings from a service"},
 	{"docs/reload.md", "[Service]", "TestRefusedCommandIsExplained", "the error that it ends; the drop-in needs systemd"},
 	{"docs/reload.md", "/srv/lab/lab.toml:", "TestOthersFilesRunNothingAsRoot", "the form of the line"},
 	{"docs/wireguard.md", "srdtun import wg0.conf", ByCommands, ""},

@@ -17,7 +17,7 @@ import (
 // included lists additions to Debian's minimal set: an init process with its bus, and the
 // commands of the checks. Further additions are the contents of golang:*-bookworm for the image,
 // and the other network managers.
-const included = "systemd-sysv,dbus,iproute2,rpm,passwd,make,ca-certificates," + neighbourPackages
+const included = "systemd-sysv,dbus,iproute2,rpm,passwd,make,ca-certificates,iputils-ping,procps," + neighbourPackages
 
 const defaultMirror = "http://deb.debian.org/debian"
 
