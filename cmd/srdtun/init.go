@@ -84,11 +84,11 @@ func writeNew(file string, data []byte) error {
 		return fmt.Errorf("%s exists already and is not overwritten", file)
 	}
 	if err != nil {
-		return err
+		return unwritten(file, err)
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(file))
+		return errors.Join(unwritten(file, err), os.Remove(file))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,7 +51,7 @@ func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 	var failed []error
 	for _, e := range edits {
 		if err := e.commit(); err != nil {
-			failed = append(failed, e.unsaved(err, done.Differences))
+			failed = append(failed, e.unsaved(advised(e.file, err), done.Differences))
 		} else if err := e.tell(at); err != nil {
 			failed = append(failed, fmt.Errorf("%s: saved, but the daemon has not noted it: %w", e.file, err))
 		}
@@ -176,7 +177,7 @@ func (e *fileEdit) prepare() (err error) {
 	// CreateTemp makes a file of mode 0600, and its name does not match drop-in files.
 	f, err := os.CreateTemp(filepath.Dir(e.target), ".srdtun-*")
 	if err != nil {
-		return err
+		return unwritten(e.file, err)
 	}
 	e.temp = f.Name()
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -194,20 +195,59 @@ func (e *fileEdit) prepare() (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		e.drop()
 	}
+	return unwritten(e.file, err)
+}
+
+// unwritten returns the error of a command that cannot write a file, with the name of that file in
+// place of a temporary one, and with the remedy.
+func unwritten(file string, err error) error {
+	var errno unix.Errno
+	if !errors.As(err, &errno) {
+		return err
+	}
+	return advised(file, &fs.PathError{Op: "write", Path: file, Err: errno})
+}
+
+// advised adds the remedy to an error of writing a file.
+func advised(file string, err error) error {
+	var errno unix.Errno
+	if errors.As(err, &errno) && remedy(file, errno) != "" {
+		return fmt.Errorf("%w; %s", err, remedy(file, errno))
+	}
 	return err
+}
+
+// remedy returns the advice for a file that cannot be written, or "".
+func remedy(file string, errno unix.Errno) string {
+	dir := filepath.Dir(file)
+	switch {
+	case errno == unix.ENOSPC:
+		return "free space in " + dir
+	case errno == unix.EDQUOT:
+		return "the disk quota in " + dir + " is used up"
+	case errno == unix.EROFS:
+		return "mount " + dir + " writable"
+	case errno == unix.ENOENT:
+		return "mkdir -p " + dir
+	case errno == unix.EPERM && attributes(dir)&unix.STATX_ATTR_IMMUTABLE != 0:
+		return "its directory is immutable: chattr -i " + dir
+	}
+	return ""
+}
+
+// attributes returns the attributes of a file as statx(2) does.
+func attributes(path string) uint64 {
+	var st unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, path, 0, 0, &st) != nil {
+		return 0
+	}
+	return st.Attributes
 }
 
 // fixed returns the reason why the kernel would not let another file replace this one, or "".
 func fixed(file string) string {
 	const mount, immutable, appendOnly = unix.STATX_ATTR_MOUNT_ROOT, unix.STATX_ATTR_IMMUTABLE, unix.STATX_ATTR_APPEND
-	has := func(path string) uint64 {
-		var st unix.Statx_t
-		if unix.Statx(unix.AT_FDCWD, path, 0, 0, &st) != nil {
-			return 0
-		}
-		return st.Attributes
-	}
-	of, dir := has(file), filepath.Dir(file)
+	of, dir := attributes(file), filepath.Dir(file)
 	switch {
 	case of&mount != 0:
 		return "it is a mount point, as in a container with a volume of one file: mount its directory"
@@ -215,8 +255,10 @@ func fixed(file string) string {
 		return "it is immutable: chattr -i " + file
 	case of&appendOnly != 0:
 		return "it is append-only: chattr -a " + file
-	case has(dir)&appendOnly != 0:
+	case attributes(dir)&appendOnly != 0:
 		return "its directory is append-only: chattr -a " + dir
+	case attributes(dir)&immutable != 0:
+		return "its directory is immutable: chattr -i " + dir
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -191,7 +192,7 @@ func readFleetKey(file string) (ed25519.PrivateKey, error) {
 func replace(file string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".grant-*")
 	if err != nil {
-		return err
+		return instead(file, err)
 	}
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
@@ -199,7 +200,16 @@ func replace(file string, data []byte) error {
 		err = os.Rename(f.Name(), file)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(instead(file, err), os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// instead returns the error of a temporary file with the name of the file that it was to replace.
+func instead(file string, err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return &fs.PathError{Op: "write", Path: file, Err: errno}
+	}
+	return err
 }

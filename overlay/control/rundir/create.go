@@ -121,16 +121,25 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	}
 	f, err := Create(temp, unix.O_EXCL, mode)
 	if err != nil {
-		return Explain(err)
+		return Explain(named(path, err))
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(temp, path)
 	}
 	if err != nil {
-		return errors.Join(Explain(err), os.Remove(temp))
+		return errors.Join(Explain(named(path, err)), os.Remove(temp))
 	}
 	return nil
+}
+
+// named returns the error of a temporary file with the name of the file that it stands for.
+func named(path string, err error) error {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		return &os.PathError{Op: "write", Path: path, Err: errno}
+	}
+	return err
 }
 
 // Temporary is the suffix of an unfinished file. Removing or renaming an unfinished file follows

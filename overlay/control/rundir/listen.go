@@ -39,7 +39,7 @@ func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 	}
 	l, err := bind(temp, mode)
 	if err != nil {
-		return nil, err
+		return nil, named(path, err)
 	}
 	s := &Listener{UnixListener: l, path: path}
 	if s.inode, err = d.socket(temp); err != nil {
