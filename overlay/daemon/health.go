@@ -28,6 +28,9 @@ type peerHealth struct {
 // connection's lock.
 func (h *peerHealth) observe(now mono.Time, session srd.Session, c *srd.Conn) {
 	t := c.Stats()
+	if !session.Ready {
+		h.recent = health.Recent{} // the counters of limits say nothing of the time without a session
+	}
 	h.silence.Observe(now, session, t)
 	h.left.Observe(now, session, t)
 	h.handshakes.Observe(now, session, t)

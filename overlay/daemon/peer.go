@@ -139,7 +139,7 @@ func (p *peer) Advance(now mono.Time) {
 	c := p.link.Conn()
 	session := c.Session(now)
 	p.health.observe(now, session, c)
-	if p.health.recent.Due(now) {
+	if session.Ready && p.health.recent.Due(now) {
 		p.health.recent.Observe(now, c.Waits(now))
 	}
 	p.in.reassembler.SetHold(order.HoldFor(p.in.hold, c.RTT()))

@@ -11,6 +11,10 @@ import (
 // limits has the names, as in the status, of the limits that delay sending while data waits.
 var limits = []string{"window", "pacing", "paths", "outbox"}
 
+// recentLeastUs is the shortest time span, in microseconds, from which a limit is judged. In a shorter
+// one a handshake counts much.
+const recentLeastUs = 100_000
+
 // LimitedBy returns the limit that recently delayed sending to a peer most, its share of the time,
 // and the figure that explains it.
 func LimitedBy(p *control.Peer) string {
@@ -27,7 +31,7 @@ func LimitedBy(p *control.Peer) string {
 		return "the session: a handshake has begun"
 	case p.Cipher == "":
 		return "nothing: there is no session, and nothing to send"
-	case p.Recent.OverUs <= 0:
+	case p.Recent.OverUs < recentLeastUs:
 		return "not known yet"
 	}
 	most, share := largest(&p.Recent)
