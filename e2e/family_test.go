@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/netip"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -12,8 +13,8 @@ import (
 )
 
 // TestIPv6Off starts a daemon with IPv6 addresses and routes on a host without IPv6. IPv4 must
-// work, and one line must name the missing parts. The daemon must add the missing parts when IPv6
-// is enabled.
+// work, and one line must name the missing parts. Before the start, "check" must print the same
+// line. The daemon must add the missing parts when IPv6 is enabled.
 func TestIPv6Off(t *testing.T) {
 	side(t)
 	for _, where := range []string{"all", "default"} {
@@ -28,8 +29,13 @@ func TestIPv6Off(t *testing.T) {
 			must(t, b.Start())
 			do(t, n.Host, "sysctl -qw net.ipv6.conf."+where+".disable_ipv6=1")
 			before := snapshot(t, n)
+			must(t, os.WriteFile(n.File, n.Config.TOML(), 0o600))
+			foreseen := cli(t, n.Host, "check", n.File)
 			must(t, n.Start())
 			must(t, n.Await(tunnel.Inner4(2)))
+			if line := hasSaid(t, n, "host-setting: IPv6 is off", 0); !strings.Contains(foreseen, line[strings.Index(line, "IPv6 is off"):]+" (warning)") {
+				t.Errorf("check does not foresee %q: %s", line, foreseen)
+			}
 			for _, want := range []string{"IPv6 is off on " + n.Name, "address " + tunnel.Inner6(1).String() + "/64", "route ::/0"} {
 				if strings.Count(n.Log(), want) != 1 {
 					t.Errorf("want %q once in %s", want, n.Log())

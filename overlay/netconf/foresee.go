@@ -26,8 +26,10 @@ func (p Plan) Foresee() (defaults, ipv6 []string, err error) {
 	defaults, s.Warnings = s.Warnings, nil
 	if IPv6Off(conf) {
 		s.absent = map[step]bool{}
+		_, none := os.Stat(sysctlIPv6)
 		for _, v := range s.done {
-			if is6(v) {
+			// The kernel takes rules even if IPv6 is off on all interfaces.
+			if is6(v) && (settles(v) || none != nil) {
 				s.absent[v] = true
 			}
 		}
@@ -36,9 +38,12 @@ func (p Plan) Foresee() (defaults, ipv6 []string, err error) {
 	return defaults, s.Warnings, nil
 }
 
+// sysctlIPv6 is absent if the kernel has no IPv6.
+const sysctlIPv6 = "/proc/sys/net/ipv6/"
+
 // IPv6Off reports whether IPv6 is off on an interface, on new interfaces, if `conf` is "default", or
 // was switched off on the whole host, if `conf` is "all".
 func IPv6Off(conf string) bool {
-	v, err := os.ReadFile("/proc/sys/net/ipv6/conf/" + conf + "/disable_ipv6")
+	v, err := os.ReadFile(sysctlIPv6 + "conf/" + conf + "/disable_ipv6")
 	return errors.Is(err, fs.ErrNotExist) || strings.TrimSpace(string(v)) == "1"
 }
