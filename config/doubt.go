@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"slices"
 	"time"
-
-	"github.com/srdtun/srdtun/internal/bounded"
 )
 
 // Doubts returns an error for each setting that is valid but looks like a mistake, with its file,
@@ -89,12 +87,6 @@ type doubter struct {
 	told     map[doubtKind]int
 	seen     map[string]int // number of peers of each file so far
 	all      []error
-}
-
-// doubted finds the lines of keys in the text of a file.
-type doubted struct {
-	root  *mark
-	lines lineIndex
 }
 
 func prefixOwners(c *Config) map[netip.Prefix]int {
@@ -190,8 +182,8 @@ func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 	e := &Error{File: cmp.Or(p.File, d.c.File), Key: "peer." + key, Msg: fmt.Sprintf(format, args...), Peer: p.Title()}
 	if p.File != "" {
 		e.Line = p.lines.of(key)
-	} else if f := d.file(cmp.Or(d.c.copy, d.c.File)); f.root != nil {
-		e.Line = f.lines.line(f.root.key("peer").item(at).key(key).off)
+	} else {
+		e.Line = d.file(cmp.Or(d.c.copy, d.c.File)).line(func(root *mark) *mark { return root.key("peer").item(at).key(key) })
 	}
 	if p.Guest {
 		d.all = append(d.all, &guestFault{e})
@@ -204,10 +196,7 @@ func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 // the line numbers.
 func (d *doubter) file(name string) *doubted {
 	if d.text == nil {
-		d.text = &doubted{}
-		if text, err := bounded.Regular(name, MaxFileBytes); err == nil {
-			d.text = &doubted{locate(string(text)).root, newLineIndex(string(text))}
-		}
+		d.text = readAgain(name)
 	}
 	return d.text
 }

@@ -22,11 +22,9 @@ func (c *Config) FaultOf(i int, key string, err error) error {
 	p := &c.Peers[i]
 	e := &Error{File: p.File, Line: p.lines.of(key), Key: "peer." + key, Msg: err.Error()}
 	if p.File == "" {
+		own := slices.DeleteFunc(slices.Clone(c.Peers[:i]), func(p Peer) bool { return p.File != "" })
 		e.File = c.File
-		if doc, failed := bounded.Regular(cmp.Or(c.copy, c.File), MaxFileBytes); failed == nil {
-			at := slices.DeleteFunc(slices.Clone(c.Peers[:i]), func(p Peer) bool { return p.File != "" })
-			e.Line = newLineIndex(string(doc)).line(locate(string(doc)).root.key("peer").item(len(at)).key(key).off)
-		}
+		e.Line = readAgain(cmp.Or(c.copy, c.File)).line(func(root *mark) *mark { return root.key("peer").item(len(own)).key(key) })
 	}
 	return &useFault{e.Error(), err}
 }
@@ -43,14 +41,29 @@ func (e *useFault) Unwrap() error { return e.cause }
 
 func (c *Config) fault(table, key, format string, args ...any) *Error {
 	e := &Error{File: c.File, Key: table + "." + key, Msg: fmt.Sprintf(format, args...)}
-	if doc, err := bounded.Regular(cmp.Or(c.copy, c.File), MaxFileBytes); err == nil {
-		e.Line = lineOf(string(doc), table, key)
-	}
+	e.Line = readAgain(cmp.Or(c.copy, c.File)).line(func(root *mark) *mark { return root.key(table).key(key) })
 	return e
 }
 
-// lineOf returns the line number of a key, or of its table if the key is missing.
-func lineOf(doc, table, key string) int {
-	at := locate(doc).root.key(table).key(key)
-	return newLineIndex(doc).line(at.off)
+// doubted holds the positions in a file that was read again for the line numbers of its values.
+type doubted struct {
+	root  *mark // nil: the file is unreadable
+	lines lineIndex
+}
+
+func readAgain(file string) *doubted {
+	data, err := bounded.Regular(file, MaxFileBytes)
+	if err != nil {
+		return &doubted{}
+	}
+	text := withoutMark(data)
+	return &doubted{locate(text).root, newLineIndex(text)}
+}
+
+// line returns the line of the value that the function of() finds, or 0 if the file is unreadable.
+func (d *doubted) line(of func(root *mark) *mark) int {
+	if d.root == nil {
+		return 0
+	}
+	return d.lines.line(of(d.root).off)
 }

@@ -23,12 +23,15 @@ var foreign = regexp.MustCompile(`(?im)^[ \t]*(private|public|preshared)key[ \t]
 
 const looksForeign = `looks like a wg(8) file; "srdtun import FILE" makes one for srdtun of it`
 
+// withoutMark returns the text of a file without the byte order mark that Windows editors write.
+func withoutMark(data []byte) string { return strings.TrimPrefix(string(data), "\ufeff") }
+
 // decode parses the syntax of a document, and returns its root section.
 func decode(file string, data []byte) (section, error) {
 	if len(data) > MaxFileBytes {
 		return section{}, &Error{File: file, Msg: fmt.Sprintf("the file has more than %d bytes", MaxFileBytes)}
 	}
-	text := strings.TrimPrefix(string(data), "\ufeff") // Windows editors write a byte order mark
+	text := withoutMark(data)
 	doc := &document{file: file, lines: newLineIndex(text)}
 	if bad := firstInvalid(text); bad >= 0 {
 		doc.fail(bad, "", nil, "the file is not UTF-8 text")
