@@ -64,6 +64,7 @@ type bugReport struct {
 	pieces keytext.Pieces  // pieces of secret keys, and of other texts in the place of a secret key
 	words  map[string]bool // secret words of the configuration, which are hidden everywhere
 	shown  string          // the files as the report shows them
+	unread bool            // the configuration cannot be read
 }
 
 // maxShownDropIns bounds the number of drop-in files in a report, because a fleet has thousands.
@@ -79,8 +80,8 @@ func writeReport(arg string) []byte {
 	if wrong != nil {
 		fmt.Fprintln(&r.out, wrong)
 	}
-	if hint := sudoHint(wrong); hint != "" {
-		fmt.Fprintf(os.Stderr, "srdtun: the report lacks the configuration: %v%s\n", wrong, hint)
+	if wrong != nil && r.unread {
+		fmt.Fprintf(os.Stderr, "srdtun: the report lacks the configuration: %v%s\n", wrong, sudoHint(wrong))
 	}
 	r.section("doctor")
 	writeFindings(&r.out, doctor.Judge(doctor.Look(), plan))
@@ -115,7 +116,7 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 	plan = doctor.Plan{SourcePorts: config.DefaultSourcePorts, ListenPort: config.DefaultListenPort}
 	r.section("configuration (without comments, secrets, words of commands, and lines that srdtun does not understand)")
 	file, from, err := findFile(arg)
-	if err != nil {
+	if r.unread = err != nil; r.unread {
 		return plan, arg, arg, err
 	}
 	device, unit = arg, strings.TrimSuffix(filepath.Base(file), suffix)
@@ -132,6 +133,7 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 	}
 	r.noteSecrets(file, from)
 	text, err := bounded.Head(from, maxImport)
+	r.unread = err != nil
 	r.file(file, text, err, inPath, 1)
 	if c != nil && c.PeersDir != "" {
 		r.dropIns(c)

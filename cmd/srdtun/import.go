@@ -60,6 +60,9 @@ func importWG(file, output string, noHooks bool) error {
 	}
 	got, err := config.Import(file, data, options)
 	if err != nil {
+		if _, failed := config.Parse(file, data); failed == nil {
+			return &config.Error{File: file, Msg: "is a configuration of srdtun already, and no file of wg-quick"}
+		}
 		return err
 	}
 	got.Notes = append(got.Notes, exposed(file, data)...)
