@@ -45,6 +45,14 @@ var testChanges = strings.NewReplacer(
 // testFolders lists the folders below GOROOT/src and the module of HTTP/2 whose tests use the network.
 var testFolders = []string{"net/http", "net/http/httptest", "net/http/httputil", "net/http/httptrace", "http2", "http2/h2c"}
 
+// packageOf returns the import path of a folder of testFolders.
+func packageOf(folder string) string {
+	if strings.HasPrefix(folder, "http2") {
+		return module + "/" + folder
+	}
+	return folder
+}
+
 // overlay writes the changed files, and the JSON file for go test -overlay. It returns the name of
 // the JSON file.
 func (s *suite) overlay(src, copied string) (string, error) {
@@ -70,8 +78,8 @@ func (s *suite) overlay(src, copied string) (string, error) {
 	}
 	for _, f := range testFolders {
 		dir := filepath.Join(src, f)
-		if strings.HasPrefix(f, "http2") {
-			dir = filepath.Join(copied, f)
+		if inside, ok := strings.CutPrefix(packageOf(f), module); ok {
+			dir = filepath.Join(copied, inside)
 		}
 		if err := changeTests(dir, put); err != nil {
 			return "", err

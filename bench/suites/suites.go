@@ -71,7 +71,10 @@ func (s *suite) compare() error {
 	if err != nil {
 		return err
 	}
-	tests := []string{"test", "-json", "-count", "1", "-timeout", "10m", "-skip", skipped, "-run", s.run, "net/http/...", module + "/http2/..."}
+	tests := []string{"test", "-json", "-count", "1", "-timeout", "10m", "-skip", skipped, "-run", s.run}
+	for _, f := range testFolders {
+		tests = append(tests, packageOf(f))
+	}
 	tcp, err := s.results(tests)
 	if err != nil {
 		return fmt.Errorf("over TCP: %w", err)
