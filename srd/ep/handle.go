@@ -39,6 +39,22 @@ func (h *Handle) Close() error {
 // it waits, and also if it fails.
 func (h *Handle) Push() { h.link.Load().kick() }
 
+// Drain waits until all requests of the handle have completed, and their completions were polled.
+// While Drain waits, Send waits too. Drain returns ErrClosed, or the error of ctx.
+func (h *Handle) Drain(ctx context.Context) (err error) {
+	n := 0
+	for ; n < cap(h.slots) && err == nil; n++ {
+		err = h.acquire(ctx)
+	}
+	if err != nil {
+		n--
+	}
+	for range n {
+		<-h.slots
+	}
+	return err
+}
+
 func (h *Handle) closed() bool {
 	select {
 	case <-h.gone:

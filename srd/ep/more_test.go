@@ -1,6 +1,8 @@
 package ep_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -65,5 +67,30 @@ func TestWrongLastMessageHoldsNothingBack(t *testing.T) {
 	}
 	if err := a.Confirm(ctx, h, []byte("now"), ep.SendOptions{More: true}); err != nil {
 		t.Errorf("a message that is waited for: %v", err)
+	}
+}
+
+// Drain returns after the last request has completed. If it gives up, all slots are free again.
+func TestDrain(t *testing.T) {
+	ctx := background(t)
+	const depth = 4
+	a, b := endpoint(t, ep.Config{SendDepth: depth}), endpoint(t, ep.Config{})
+	h := joined(t, a, b)
+	must(t, h.Drain(ctx))
+	quiet := ep.SendOptions{Quiet: true, More: true}
+	must(t, a.Send(ctx, h, []byte("no receive is posted"), quiet))
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := h.Drain(over); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	for range depth - 1 {
+		must(t, a.TrySend(h, []byte("another"), quiet))
+	}
+	must(t, full(a.TrySend(h, []byte("one too many"), quiet)))
+	post(t, b, depth, 100)
+	must(t, h.Drain(ctx))
+	if n := b.Receives().Poll(make([]ep.Completion, depth+1)); n != depth {
+		t.Errorf("%d messages of %d", n, depth)
 	}
 }

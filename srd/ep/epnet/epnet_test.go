@@ -123,6 +123,32 @@ func TestHalfClose(t *testing.T) {
 	}
 }
 
+// After a stream was closed, its bytes still leave, even if the program then closes all. A server
+// that shuts down so does not cut off its last answers.
+func TestCloseAfterWriting(t *testing.T) {
+	_, b, dial, stop, err := pair()
+	must(t, err)
+	defer stop()
+	l, err := b.Listen()
+	must(t, err)
+	c1, err := dial(background(t))
+	must(t, err)
+	c2, err := l.Accept()
+	must(t, err)
+	const size = 600_000 // more than a window
+	if _, err := c2.Write(make([]byte, size)); err != nil {
+		t.Fatal(err)
+	}
+	must(t, c2.Close())
+	closed := make(chan error, 1)
+	go func() { closed <- b.Close() }()
+	c1.SetDeadline(time.Now().Add(time.Minute))
+	if got, err := io.ReadAll(c1); len(got) != size || err != nil {
+		t.Errorf("%d bytes of %d, %v", len(got), size, err)
+	}
+	must(t, <-closed)
+}
+
 // After Close, no call of a stream succeeds, as with TCP.
 func TestClosedStream(t *testing.T) {
 	c, _ := joined(t)

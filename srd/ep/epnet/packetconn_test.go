@@ -73,6 +73,7 @@ var packetConnTests = []struct {
 	{"close unblocks", closeUnblocks},
 	{"closed", closedRefuses},
 	{"closed with a datagram", closedWithDatagram},
+	{"closed after writing", closedAfterWriting},
 	{"closed after a deadline", closedAfterDeadline},
 	{"wrong address", wrongAddress},
 	{"too long", tooLong},
@@ -272,6 +273,15 @@ func closedWithDatagram(t *testing.T, e ends) {
 	must(t, e.b.Close())
 	_, _, err := e.b.ReadFrom(make([]byte, 10))
 	operation(t, "read", err, net.ErrClosed)
+}
+
+func closedAfterWriting(t *testing.T, e ends) {
+	e.a.WriteTo([]byte("last"), e.toB)
+	must(t, e.a.Close())
+	buf := make([]byte, 10)
+	if n, _, err := e.b.ReadFrom(buf); string(buf[:n]) != "last" || err != nil {
+		t.Errorf("%q, %v", buf[:n], err)
+	}
 }
 
 func closedAfterDeadline(t *testing.T, e ends) {

@@ -1,10 +1,13 @@
 package epnet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -152,13 +155,14 @@ func (p *Packets) handle(to Addr) (*ep.Handle, error) {
 }
 
 func (p *Packets) opError(op string, addr net.Addr, err error) error {
-	if errors.Is(err, ep.ErrClosed) {
+	if errors.Is(err, ep.ErrClosed) || passed(p.closed) {
 		err = net.ErrClosed
 	}
 	return &net.OpError{Op: op, Net: network, Source: p.LocalAddr(), Addr: addr, Err: err}
 }
 
-// Close closes the endpoint and flushes unacknowledged datagrams.
+// Close closes the endpoint. Datagrams that were written before are first sent, until their lifetime
+// ends, and for at most one second if they have no lifetime.
 func (p *Packets) Close() error {
 	p.mu.Lock()
 	if passed(p.closed) {
@@ -166,7 +170,16 @@ func (p *Packets) Close() error {
 		return p.opError("close", nil, net.ErrClosed)
 	}
 	close(p.closed)
+	handles := slices.Collect(maps.Values(p.handles))
 	p.mu.Unlock()
+	setAll(time.Unix(0, 1), []*deadline{&p.reading, &p.writing}) // waiting calls end
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(p.lifetime, defaultLifetime))
+	defer cancel()
+	for _, h := range handles {
+		if h.Drain(ctx) != nil {
+			break
+		}
+	}
 	err := p.e.Close()
 	<-p.done
 	return err

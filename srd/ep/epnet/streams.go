@@ -25,6 +25,9 @@ const (
 	streamsMost = 128
 	// defaultKeepAlive equals the keep-alive interval of TCP connections in package net.
 	defaultKeepAlive = 15 * time.Second
+	// lingerMost bounds the time for which Close sends the rest of streams. A path's failure takes
+	// less time.
+	lingerMost = 5 * time.Second
 )
 
 // ErrRefused means that the peer does not accept the stream.
@@ -43,6 +46,7 @@ type Streams struct {
 	e       *ep.Endpoint
 	backlog chan *conn
 	closed  chan struct{}
+	empty   chan struct{} // after Close: closed when no stream is left
 	wg      sync.WaitGroup
 	frames  sync.Pool // buffers of frames, as *[]byte
 
@@ -60,7 +64,7 @@ type Streams struct {
 // and its Config.SendDepth at least 128.
 func NewStreams(e *ep.Endpoint) (*Streams, error) {
 	s := &Streams{
-		e: e, backlog: make(chan *conn, backlogMost), closed: make(chan struct{}),
+		e: e, backlog: make(chan *conn, backlogMost), closed: make(chan struct{}), empty: make(chan struct{}),
 		streams: map[streamKey]*conn{}, handles: map[*ep.Handle]*conn{}, opened: map[ep.PublicKey]int{}, answers: map[ep.PublicKey]*ep.Handle{},
 	}
 	s.frames.New = func() any { b := make([]byte, 0, ep.EagerMost); return &b }
@@ -82,25 +86,39 @@ func (s *Streams) Addr() net.Addr { return Addr{Key: s.e.PublicKey()} }
 // stream was unknown. A few dropped frames are normal after streams end.
 func (s *Streams) Bad() uint64 { return s.bad.Load() }
 
-// Close breaks all streams and closes the endpoint.
+// Close breaks all open streams and closes the endpoint. Streams that were closed before first send
+// the data that was written, for at most five seconds.
 func (s *Streams) Close() error {
 	s.mu.Lock()
-	select {
-	case <-s.closed:
+	if passed(s.closed) {
 		s.mu.Unlock()
 		return nil
-	default:
 	}
 	close(s.closed)
-	for _, c := range s.streams {
+	for key, c := range s.streams {
 		c.mu.Lock()
-		c.fail(net.ErrClosed)
+		if !c.closed {
+			c.fail(net.ErrClosed)
+			delete(s.streams, key)
+		}
 		c.mu.Unlock()
 	}
+	s.lastLeft()
 	s.mu.Unlock()
+	select {
+	case <-s.empty:
+	case <-time.After(lingerMost):
+	}
 	err := s.e.Close()
 	s.wg.Wait()
 	return err
+}
+
+// lastLeft ends the wait of Close if no stream is left. The caller holds Streams.mu.
+func (s *Streams) lastLeft() {
+	if len(s.streams) == 0 && passed(s.closed) && !passed(s.empty) {
+		close(s.empty)
+	}
 }
 
 // Dial opens a stream to a peer, which must be listening. Without addresses, packets are sent
@@ -176,6 +194,7 @@ func (s *Streams) forget(c *conn) {
 				delete(s.opened, c.key.peer)
 			}
 		}
+		s.lastLeft()
 	}
 	s.mu.Unlock()
 	c.handle.Close()
@@ -250,7 +269,7 @@ func (s *Streams) settle(c *conn) {
 // accept makes the stream for an open frame of a peer. If no listener accepts the stream,
 // accept() returns false. The caller holds Streams.mu.
 func (s *Streams) accept(key streamKey) bool {
-	if s.listener == nil || s.opened[key.peer] >= streamsMost || len(s.backlog) == backlogMost {
+	if s.listener == nil || passed(s.closed) || s.opened[key.peer] >= streamsMost || len(s.backlog) == backlogMost {
 		return false
 	}
 	h, err := s.e.Handle(key.peer)
