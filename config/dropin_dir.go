@@ -200,6 +200,9 @@ func (d *peerDir) guests(f place) bool {
 // the linked file.
 func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	f, err := d.open(name)
+	if errors.Is(err, fs.ErrPermission) {
+		err = d.withheld(name, err)
+	}
 	if err != nil {
 		return nil, nil, bare(err)
 	}
@@ -221,6 +224,17 @@ func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	data, err := bounded.All(f, min(maxDropIn, max(d.left, 0)))
 	d.left -= int64(len(data))
 	return data, info, bare(err)
+}
+
+// withheld returns the reason why this process may not open a file. A file that root does not
+// accept has its owner as the reason, because the daemon has given up the right to open it.
+func (d *peerDir) withheld(name string, err error) error {
+	if info, failed := d.root.Stat(name); failed == nil {
+		if why := d.owned(info); why != nil {
+			return why
+		}
+	}
+	return fmt.Errorf("%w: the daemon's user (%d) has to be able to read it", bare(err), os.Geteuid())
 }
 
 // ofDropIn has flags for open(2). With them, opening a named pipe does not block, and opening a

@@ -139,13 +139,26 @@ func TestLoadBounds(t *testing.T) {
 	}
 }
 
+// A key file of a Windows editor is a key file.
+func TestKeyFileWithAByteOrderMark(t *testing.T) {
+	dir := t.TempDir()
+	file := written(t, filepath.Join(dir, "lab.toml"), "[interface]\nprivate_key_file = 'own'\n", 0o600)
+	written(t, filepath.Join(dir, "own"), "\ufeff"+wgPairs[0].private+"\r\n", 0o600)
+	if c, err := Load(file); err != nil || c.Interface.PrivateKey.Reveal() != wgPairs[0].private {
+		t.Error(err)
+	}
+}
+
 func TestKeyFileWithoutKey(t *testing.T) {
 	dir := t.TempDir()
 	file := written(t, filepath.Join(dir, "lab.toml"), "[interface]\nprivate_key_file = 'own'\n", 0o600)
 	for _, content := range []string{"", "\n", "x", "\n" + wgPairs[0].private, wgPairs[0].private + "\n#", wgPairs[0].private + wgPairs[0].private} {
 		written(t, filepath.Join(dir, "own"), content, 0o600)
 		_, err := Load(file)
-		want := file + ":2: interface.private_key_file: not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them"
+		want := file + ":2: interface.private_key_file: " + filepath.Join(dir, "own") + ": not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them"
+		if content == "" {
+			want = file + ":2: interface.private_key_file: " + filepath.Join(dir, "own") + ": is empty; srdtun genkey, or genpsk, prints a key"
+		}
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: %v", content, err)
 		}

@@ -43,7 +43,7 @@ func (s section) secret(key string) Secret {
 		}
 		s.fail(later, "give %s or %s, not both", key, fileKey)
 	case s.has(key):
-		return s.secretText(key, key, s.text(key, ""))
+		return s.secretText(key, s.text(key, ""))
 	case s.has(fileKey):
 		return s.secretFile(key, fileKey)
 	}
@@ -90,8 +90,20 @@ func (s section) secretFile(key, fileKey string) Secret {
 		return Secret{}
 	}
 	s.doc.keyFiles[len(s.doc.keyFiles)-1].wide = wide
-	return s.secretText(key, fileKey, strings.TrimRight(string(data), " \t\r\n"))
+	k, err := ParseSecret(strings.TrimRight(withoutMark(data), " \t\r\n"))
+	switch {
+	case len(data) == 0:
+		err = errors.New("is empty; srdtun genkey, or genpsk, prints a key")
+	case err == nil && k.IsZero() && key == "private_key":
+		err = errZeros
+	}
+	if err != nil {
+		s.fail(fileKey, "%s: %v", clipped(path), err)
+	}
+	return k
 }
+
+var errZeros = errors.New("the key is all zeros")
 
 // keyFile returns the original path of a key file, and the path to read. The paths differ for a
 // copy that systemd made, because the copy of the key file is in the same folder as the copy of the
@@ -103,17 +115,17 @@ func (d *document) keyFile(name string) (path, from string) {
 	return filepath.Join(filepath.Dir(d.file), name), filepath.Join(d.dir, name)
 }
 
-// secretText decodes a secret from base64, and reports faults under the key `at`.
-func (s section) secretText(key, at, text string) Secret {
-	if at == key && kind(s.vals[key]) != "a string" {
+// secretText decodes a secret from base64.
+func (s section) secretText(key, text string) Secret {
+	if kind(s.vals[key]) != "a string" {
 		return Secret{} // the wrong type has already been recorded
 	}
 	k, err := ParseSecret(text)
 	switch {
 	case err != nil:
-		s.fail(at, "%v", err)
+		s.fail(key, "%v", err)
 	case k.IsZero() && key == "private_key":
-		s.fail(at, "the key is all zeros")
+		s.fail(key, "%v", errZeros)
 	}
 	return k
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,9 +97,19 @@ func peersOf(c *config.Config) string {
 	case len(c.Peers) > 0:
 		return count(len(c.Peers), "peer")
 	case c.PeersDir != "":
-		return "no peers except from files in " + c.PeersDir
+		return "no peers except from files in " + c.PeersDir + misnamed(c.PeersDir)
 	}
 	return "no peers yet: add a [[peer]]"
+}
+
+// misnamed returns a hint if a directory of drop-in files has files, but none with the right name.
+func misnamed(dir string) string {
+	entries, _ := os.ReadDir(dir) // the check of the drop-in files has read it
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
+	if len(entries) == 0 || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return config.IsDropIn(e.Name()) }) {
+		return ""
+	}
+	return ", none of which is named *.toml"
 }
 
 // count returns a number and its noun: "1 peer", "2 peers".
