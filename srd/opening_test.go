@@ -510,3 +510,51 @@ func TestLateResponseProvesNoLargerSize(t *testing.T) {
 		t.Errorf("%d challenges, then %d bytes", s.challenges(0), p.mtu)
 	}
 }
+
+// After the first unansweredMost messages, challenges of new paths are a small part of the
+// packets. If a hundred peers begin at once, the challenges of all their paths would otherwise
+// take the processors of the common host for seconds.
+func TestPathsOpenWithTheTraffic(t *testing.T) {
+	s := newScript(t, 1)
+	s.c.env.cfg.Eager = false
+	s.c.SetTuples(s.now, s.tuples(64))
+	s.wait(time.Second)
+	for _, n := range []uint64{1, unansweredMost, 10 * openEvenly, 100 * openEvenly} {
+		s.c.env.stats.Sent = s.c.paths.known + n
+		s.c.paths.need()
+		s.wait(10 * time.Second)
+		if got, want := len(s.c.paths.table), min(64, openIdle+int(min(n, unansweredMost+n/openEvenly))); got != want {
+			t.Errorf("%d paths after %d messages, want %d", got, n, want)
+		}
+	}
+	s.wantSound(t)
+}
+
+// The response to a repeated challenge says how long responses take at most, though it is no
+// sample. Otherwise a busy peer, which answers late, gets each challenge several times. A path
+// that was dead between its challenges says nothing.
+func TestLateResponseLengthensTheWait(t *testing.T) {
+	const late = 300 * time.Millisecond
+	for _, dead := range []bool{false, true} {
+		s := newScript(t, 1)
+		s.mute = true
+		s.c.SetTuples(s.now, s.tuples(2))
+		before := s.c.paths.challengeWait()
+		s.wait(late)
+		p := s.c.paths.find(s.tuple(1))
+		if p.probe.tries < 2 {
+			t.Fatalf("%d challenges in %v", p.probe.tries, late)
+		}
+		if dead {
+			s.c.paths.down(p)
+			p.probe.at, p.probe.first = s.now, s.now.Add(-late)
+		}
+		s.arrive(1, BasePacket, wire.AppendSecret(nil, wire.KindResponse, &p.probe.secret))
+		switch got := s.c.paths.challengeWait(); {
+		case dead && got != before:
+			t.Errorf("a path that was dead changes the wait from %v to %v", before, got)
+		case !dead && got < late:
+			t.Errorf("a response after %v: the next challenge expires after %v", late, got)
+		}
+	}
+}

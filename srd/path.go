@@ -104,6 +104,7 @@ type path struct {
 type probe struct {
 	secret  wire.Secret
 	at      mono.Time // when the newest challenge, still unanswered, was sent; 0: none
+	first   mono.Time // when the first challenge with this secret was sent
 	next    mono.Time // when the next challenge is due; Never: none planned
 	size    uint16    // UDP payload of the unanswered challenge
 	want    uint16    // larger size that is being probed; 0: none
@@ -111,7 +112,6 @@ type probe struct {
 	echoes  uint8
 	sizeTry uint8
 	hole    bool // the field want is a size that passed before
-	again   bool // the secret was sent more than once
 }
 
 // PathStats are the counters of a path.

@@ -35,7 +35,7 @@ type paths struct {
 	changed      bool      // since the last Advance more paths are needed, or a path was freed, went down, or proved too small
 
 	withdrawn   withdrawn
-	trip        time.Duration // round trip of the last answered challenge
+	trip        time.Duration // time until the response to the last answered challenge, an upper bound
 	candidates  candidate.Table[Tuple]
 	candidatePN uint64    // number of packets sent to candidates, and so the next packet number of candidateSlot
 	askedAt     mono.Time // when quiet paths were last challenged (askQuiet)

@@ -100,6 +100,7 @@ func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
 	if k == nil {
 		return
 	}
+	ps.trip = now.Sub(k.Since())
 	if rtt := k.RTT(); rtt > 0 && !ps.rtt.Known() {
 		ps.rtt.Add(rtt)
 	}

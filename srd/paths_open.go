@@ -46,9 +46,10 @@ func (ps *paths) roomAt(now mono.Time) mono.Time {
 }
 
 // challengeWait returns the time after which an unanswered challenge has expired: two round
-// trips of the packets or of the last answered challenge.
+// trips of the packets or of the last answered challenge, and the time in the hosts. A busy
+// hub answers late, and reads responses late.
 func (ps *paths) challengeWait() time.Duration {
-	return min(2*max(ps.handshake, ps.rtt.Smoothed(), ps.trip, cc.TargetFloor), probeMost)
+	return min(2*(max(ps.handshake, ps.rtt.Smoothed(), ps.trip, cc.TargetFloor)+ps.hosts.mean), probeMost)
 }
 
 // firstSize returns the size of the next challenge of p, a path that was not validated. The
@@ -69,11 +70,18 @@ func (ps *paths) firstSize(p *path) int {
 // some 3 KB of probes at each end, and most members of a fleet never exchange messages.
 const openIdle = 2
 
-// need requests one open path for each message exchanged so far. If several tail probes in
-// a row have had no answer, need() adds as many paths as a tail probe uses, because all
-// present paths may have failed unnoticed.
+// openEvenly is the number of messages that open one more path (U1). The first unansweredMost
+// messages open a path each. Then challenges are about 5 % of the packets: if a hundred peers
+// begin at once to send to one host, the challenges of all their paths take its processors for
+// seconds.
+const openEvenly = 24
+
+// need requests open paths for the messages exchanged so far. If several tail probes in a row
+// have had no answer, need() adds as many paths as a tail probe uses, because all present
+// paths may have failed unnoticed.
 func (ps *paths) need() {
 	n := ps.stats.Sent + ps.stats.Received - ps.known
+	n = min(n, unansweredMost+n/openEvenly)
 	if ps.unanswered() {
 		n += probesMost
 	}
@@ -104,7 +112,7 @@ func (ps *paths) begin(now mono.Time) {
 }
 
 // openAll opens paths on tuples without a path. The first tuples get the needed paths:
-// openIdle paths, plus one for each message so far. While no path works, each path that was
+// openIdle paths, plus those for the messages so far (need). While no path works, each path that was
 // challenged in vain adds two. In addition, each pair of addresses gets one path. The other
 // tuples get no path before more are needed, or before a slot is free.
 func (ps *paths) openAll(now mono.Time) {

@@ -33,8 +33,8 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 		q := &p.probe
 		// A repeated challenge has the same secret, also if it is smaller. So a late response to
 		// the first one still proves that the path carries the smaller size.
-		if q.again = q.at != 0 && size <= int(q.size); !q.again {
-			q.secret = ps.secret()
+		if q.at == 0 || size > int(q.size) {
+			q.secret, q.first = ps.secret(), now
 		}
 		q.at, q.size, q.next = now, uint16(size), now.Add(wait)
 		q.tries = min(q.tries, 254) + 1
@@ -127,7 +127,7 @@ func (ps *paths) planSilent(now mono.Time, p *path) (size int, wait time.Duratio
 		q.sizeTry++
 		size = max(p.mtu, BasePacket)
 	}
-	return size, max(min(probeFirst<<min(q.tries, 7), probeMost), 2*p.rtt.Base()), true
+	return size, max(min(probeFirst<<min(q.tries, 7), probeMost), ps.challengeWait(), 2*p.rtt.Base()), true
 }
 
 // wake plans the probes of silent paths that were not probed while there was no traffic.
@@ -148,13 +148,15 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 		if p.state == PathFree || q.at == 0 || q.secret != *secret || now.Sub(q.at) > sampleMost {
 			continue
 		}
-		// After a repetition, it is unknown which challenge was answered (Karn and Partridge,
-		// SIGCOMM 1987).
-		if !q.again {
-			ps.trip = roundTrip(q.at, at, now, 0)
-			if !p.rtt.Known() || p.inflight == 0 {
-				ps.sample(now, p, ps.trip, 0)
-			}
+		// After a repetition, it is unknown which challenge was answered, so there is no sample of
+		// the round trip (Karn and Partridge, SIGCOMM 1987). But the time since the first one is
+		// an upper bound for waits, unless the path was dead in the meantime.
+		once := q.first == q.at
+		if once || p.state == PathCandidate || p.state == PathActive {
+			ps.trip = now.Sub(q.first)
+		}
+		if once && (!p.rtt.Known() || p.inflight == 0) {
+			ps.sample(now, p, roundTrip(q.at, at, now, 0), 0)
 		}
 		if !ps.rtt.Known() && p.rtt.Known() {
 			ps.rtt.Add(p.rtt.Smoothed())
@@ -163,8 +165,8 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 		if size > BasePacket {
 			p.hole.pass(q.at)
 		}
-		q.at = 0
 		ps.proven(now, p, size)
+		q.at = 0
 		return
 	}
 	if e := ps.keys.send; e != nil && e.recv == keys {
@@ -196,7 +198,7 @@ func (ps *paths) proven(now mono.Time, p *path, size int) {
 		}
 		// Without a known round trip, the response after a repetition may be that of a larger
 		// challenge.
-		if larger && q.again && !p.rtt.Known() || sized && q.want == 0 {
+		if larger && q.first != q.at && !p.rtt.Known() || sized && q.want == 0 {
 			q.want, q.sizeTry, q.next = ps.below(p, MaxPacket+1), 0, now
 			ps.probing.Add(int(p.slot))
 		}
