@@ -79,15 +79,15 @@ func TestRestartsLeaveNoPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	talk(t, p.A.Host, tunnel.Inner4(1), tunnel.Inner4(2), 2*sourcePorts)
+	talk(t, p.A.Host, tunnel.Inner4(1), tunnel.Inner4(2), 32*sourcePorts)
 	most := 2*sourcePorts - 1 // listen port to listen port is one path
 	for _, n := range []*tunnel.Node{p.A, p.B} {
 		wantPaths(t, n, most)
 	}
 }
 
-// talk sends n datagrams to a closed port, which causes n answers. Each datagram and each answer
-// opens a path.
+// talk sends n datagrams to closed ports. Each of the first messages opens a path, and later every
+// 24th (docs/transport.md, U1).
 func talk(t *testing.T, h *fabric.Host, from, to netip.Addr, n int) {
 	t.Helper()
 	c, err := h.ListenPacket("udp", netip.AddrPortFrom(from, 0).String())
