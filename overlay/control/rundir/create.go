@@ -53,16 +53,26 @@ func (d directory) check(fd int, made bool) error {
 	if err := errors.Join(unix.Fstat(fd, &file), unix.Fstat(d.fd, &dir)); err != nil {
 		return err
 	}
-	switch {
-	case file.Mode&unix.S_IFMT != unix.S_IFREG || file.Nlink != 1:
-		return errors.New("not a regular file with one link")
-	case os.Geteuid() != 0 || file.Uid == dir.Uid:
-		return nil
-	case made, dir.Uid == 0 && dir.Mode&writableByOthers == 0:
-		// Root may have become the owner of the directory after another user created the file.
+	give, err := judge(file, dir, made)
+	if give {
 		return unix.Fchown(fd, int(dir.Uid), int(dir.Gid))
 	}
-	return errors.New("belongs to another user than its directory")
+	return err
+}
+
+// judge returns an error if a file of a directory is not safe to use, or whether the file must be
+// given to the owner of the directory.
+func judge(file, dir unix.Stat_t, made bool) (give bool, err error) {
+	switch {
+	case file.Mode&unix.S_IFMT != unix.S_IFREG || file.Nlink != 1:
+		return false, errors.New("not a regular file with one link")
+	case os.Geteuid() != 0 || file.Uid == dir.Uid:
+		return false, nil
+	case made, dir.Uid == 0 && dir.Mode&writableByOthers == 0:
+		// Root may have become the owner of the directory after another user created the file.
+		return true, nil
+	}
+	return false, errors.New("belongs to another user than its directory")
 }
 
 // writableByOthers are the mode bits that let users other than the owner create names.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,7 +34,35 @@ func Foresee(name string) error {
 	if err != nil {
 		return Explain(err)
 	}
-	return Explain(Writable(path))
+	if err := Writable(path); err != nil {
+		return Explain(err)
+	}
+	return left(name)
+}
+
+// left returns an error if something that is no file of an interface has the name of one.
+func left(name string) error {
+	lock, err := Path(name, Lock)
+	if err != nil {
+		return err
+	}
+	socket := strings.TrimSuffix(lock, Lock) + Socket
+	if err := tooLong(socket); err != nil {
+		return err
+	}
+	var dir, file unix.Stat_t
+	if unix.Stat(filepath.Dir(lock), &dir) != nil {
+		return nil // Make creates the directory
+	}
+	if unix.Lstat(lock, &file) == nil {
+		if _, err := judge(file, dir, false); err != nil {
+			return &os.PathError{Op: "open", Path: lock, Err: err}
+		}
+	}
+	if unix.Lstat(socket, &file) == nil && file.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return &os.PathError{Op: "listen", Path: socket, Err: unix.EISDIR}
+	}
+	return nil
 }
 
 // Writable returns the error with which this process could not create a file now.

@@ -31,8 +31,8 @@ func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 	}
 	defer d.close()
 	temp := path + Temporary
-	if over := len(temp) - maxSocketPath; over > 0 {
-		return nil, fmt.Errorf("%s: %d bytes too long for the address of a socket; give a shorter directory in %s", path, over, Env)
+	if err := tooLong(path); err != nil {
+		return nil, err
 	}
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -55,6 +55,14 @@ func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 		return nil, errors.Join(&os.PathError{Op: "listen", Path: path, Err: err}, l.Close(), removeIfThere(temp))
 	}
 	return s, closed
+}
+
+// tooLong returns an error if a path is too long for a socket.
+func tooLong(path string) error {
+	if over := len(path+Temporary) - maxSocketPath; over > 0 {
+		return fmt.Errorf("%s: %d bytes too long for the address of a socket; give a shorter directory in %s", path, over, Env)
+	}
+	return nil
 }
 
 // umask serializes changes of the process's umask.
