@@ -197,8 +197,13 @@ func TestFilesThatNoOtherUserWritesAreAccepted(t *testing.T) {
 		p := exec.Command(filepath.Join(out, "srdtun"), "check", filepath.Join(out, "lab.toml"))
 		one := []syscall.SysProcIDMap{{HostID: alice, Size: 1}}
 		p.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: one, GidMappings: one, Credential: &syscall.Credential{NoSetGroups: true}}
-		if said, err := p.CombinedOutput(); err != nil || strings.Contains(string(said), "(warning)") {
-			t.Errorf("%v: %s", err, said)
+		said, err := p.CombinedOutput()
+		must(t, err)
+		for line := range strings.Lines(string(said)) {
+			// Such a user can neither use root's run directory nor, on this host, open /dev/net/tun.
+			if strings.Contains(line, "(warning)") && !strings.Contains(line, "the start would fail now: ") {
+				t.Errorf("check warns: %s", line)
+			}
 		}
 	})
 }
