@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -99,6 +100,65 @@ func TestFailedHandshakeIsNamed(t *testing.T) {
 				await(t, "end of the fault", func() bool { return strings.HasPrefix(health(t, n), n.Name+": ok: ") })
 			}
 		})
+	}
+}
+
+// TestForeignAnswersAreNamed lets another program, or an end that has a wrong public key, send
+// packets from the endpoint. The caller must say so in place of "no answer".
+func TestForeignAnswersAreNamed(t *testing.T) {
+	side(t)
+	for name, c := range map[string]struct {
+		prepare func(t *testing.T, d *fabric.Direct, hub, caller *tunnel.Node)
+		want    string
+	}{
+		"a program that echoes": {
+			prepare: func(t *testing.T, d *fabric.Direct, _, _ *tunnel.Node) {
+				must(t, d.B.Do(func() error {
+					s, err := net.ListenPacket("udp4", ":51820")
+					if err != nil {
+						return err
+					}
+					t.Cleanup(func() { s.Close() })
+					go echo(s)
+					return nil
+				}))
+			},
+			want: "handshakes for another host's public key",
+		},
+		"a wrong public key there": {
+			prepare: func(t *testing.T, d *fabric.Direct, hub, caller *tunnel.Node) {
+				hub.Config.Peers[0].PublicKey = "EEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE="
+				hub.Config.Peers[0].Keepalive = time.Second
+				hub.Config.Peers[0].Endpoints = []netip.AddrPort{netip.AddrPortFrom(d.A.Addr4(), tunnel.DefaultPort)}
+				must(t, hub.Start())
+			},
+			want: "handshakes for another host's public key",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, hub, caller := waiting(t)
+			c.prepare(t, d, hub, caller)
+			must(t, caller.Start())
+			want := "peer hub: it does not answer, but " + c.want + " arrive from its address " + d.B.Addr4().String()
+			await(t, "line of show --check", func() bool {
+				out := health(t, caller)
+				return strings.Contains(out, " is degraded: "+want) && strings.HasSuffix(out, "exit 4\n")
+			})
+			wants(t, "show", cli(t, d.A, "show", caller.Name), "  fault: "+strings.TrimPrefix(want, "peer hub: "))
+			hasSaid(t, caller, "stranger-refused: .*, the last from "+regexp.QuoteMeta(d.B.Addr4().String()), 0)
+		})
+	}
+}
+
+// echo sends each packet back, until s is closed.
+func echo(s net.PacketConn) {
+	b := make([]byte, 2048)
+	for {
+		n, from, err := s.ReadFrom(b)
+		if err != nil {
+			return
+		}
+		_, _ = s.WriteTo(b[:n], from)
 	}
 }
 

@@ -58,7 +58,7 @@ type Peer struct {
 	SilentSinceUnixS     int64    `json:"silent_since_unix_s"`     // start of the silence: no answer to any packet sent since; 0: answered, or sent less than 5 s ago
 	LeftUnixS            int64    `json:"left_unix_s"`             // when the peer ended the session in order, and since then its paths are down; 0: it has not, or there is a session again
 	NoWay                string   `json:"no_way"`                  // why this host cannot send to the peer now; "": it can, or it has no address of the peer
-	SessionFault         string   `json:"session_fault"`           // why handshakes fail although packets of the peer arrive, that two hosts have its key, or that no full packet passes; "": none of these
+	SessionFault         string   `json:"session_fault"`           // why handshakes fail although packets from its address arrive, that two hosts have its key, or that no full packet passes; "": none of these
 	RxBytes              uint64   `json:"rx_bytes"`                // UDP payload, as wg counts
 	TxBytes              uint64   `json:"tx_bytes"`                // UDP payload, as wg counts
 	PersistentKeepaliveS int      `json:"persistent_keepalive_s"`  // 0: off

@@ -21,6 +21,7 @@ type peerHealth struct {
 	watch      health.Peer // used by the observer only
 	router     atomic.Pointer[router]
 	refused    atomic.Pointer[refusedSource] // latest one; nil: none
+	strange    atomic.Pointer[string]        // line about refused packets from the peer's endpoint; nil: none
 	routerTold *config.Peer                  // the peer's configuration at the last router event; the observer's own
 }
 
@@ -39,9 +40,13 @@ func (h *peerHealth) observe(now mono.Time, session srd.Session, c *srd.Conn) {
 
 // sessionFault returns what is wrong with the peer's handshakes, key or packet size, or "".
 func (h *peerHealth) sessionFault(now mono.Time, session srd.Session) string {
-	tooSmall := ""
-	if session.Ready {
-		tooSmall = h.watch.TooSmall()
+	last := ""
+	_, silent := h.silence.Since(now)
+	switch strange := h.strange.Load(); {
+	case session.Ready:
+		last = h.watch.TooSmall()
+	case strange != nil && silent:
+		last = *strange
 	}
-	return cmp.Or(h.twins.Why(now), h.handshakes.Why(now), tooSmall)
+	return cmp.Or(h.twins.Why(now), h.handshakes.Why(now), last)
 }

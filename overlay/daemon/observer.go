@@ -27,6 +27,7 @@ type observer struct {
 
 	uplinkWatch health.Uplinks
 	refusals    health.Refusals
+	answers     strangeAnswers
 	names       map[srd.Uplink]string // interfaces of uplinks, including uplinks that no longer exist
 	fallback    bool                  // it was reported that UDP segmentation is missing
 	resumed     mono.Time
@@ -63,6 +64,7 @@ func (o *observer) observe(now mono.Time) {
 		o.tellRouter(p)
 	}
 	o.tellStrangers(now)
+	o.answers.look(now, o.sessions.loop.EndpointDrops(), o.sessions.loop.Refused, o.running.peers())
 	o.sessions.blocked.look(now, &o.sessions.loop.Sends, o.log)
 	for _, a := range o.uplinks.listed.news() {
 		where := ""

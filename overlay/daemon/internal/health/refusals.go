@@ -23,6 +23,9 @@ var refusalReasons = map[srd.EndpointReason]string{
 	srd.EndBudget:      "handshakes beyond the processor time reserved for them, because too many arrive",
 }
 
+// RefusalText describes the packets that are refused for a reason.
+func RefusalText(r srd.EndpointReason) string { return refusalReasons[r] }
+
 // Refusals counts refused packets since the last report, by reason. The zero value of Refusals
 // is ready for use.
 type Refusals struct {
