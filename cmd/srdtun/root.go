@@ -113,7 +113,8 @@ func flagError(c *cobra.Command, err error) error {
 	return usagef("unknown flag: --%s; %s --help lists them", unknown.GetSpecifiedName(), c.CommandPath())
 }
 
-// takes checks that the number of arguments is from lo to hi.
+// takes checks that the number of arguments is from lo to hi, and that no flag has an empty text. A
+// shell passes an empty text for a variable that is not set.
 func takes(lo, hi int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if hi == 0 && len(args) > 0 {
@@ -122,6 +123,12 @@ func takes(lo, hi int) cobra.PositionalArgs {
 		if len(args) < lo || len(args) > hi {
 			return usagef("usage: %s", c.UseLine())
 		}
-		return nil
+		var err error
+		c.Flags().Visit(func(f *pflag.Flag) {
+			if f.Value.Type() == "string" && f.Value.String() == "" {
+				err = usagef("--%s has an empty value", f.Name)
+			}
+		})
+		return err
 	}
 }
