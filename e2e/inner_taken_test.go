@@ -132,4 +132,5 @@ func TestMovedDeviceIsNamed(t *testing.T) {
 	})
 	wants(t, "show", cli(t, a.Host, "show", a.Name), "fault: "+want)
 	wants(t, "events", cli(t, a.Host, "events", a.Name), "device-down: "+want)
+	must(t, a.Stop()) // before the device goes with its namespace
 }
