@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/srdtun/srdtun/overlay/control"
 	"pgregory.net/rapid"
 )
 
@@ -39,17 +40,18 @@ func TestShortenLooksAtWhatFits(t *testing.T) {
 	}
 }
 
-// The short screen does not list intended copies among the drops; the full screen has every
-// counter.
+// Neither screen counts intended copies as drops. The full screen has every counter, so it prints
+// them on another line.
 func TestMeantDropsAreLeftOut(t *testing.T) {
 	counts := map[string]uint64{"duplicate_message": 4, "handshake_copy": 7, "queue_codel": 1, "queue_codel_datagram": 3, "replay": 2, "malformed": 0}
+	const drops = "  drops: queue_codel_datagram 3, replay 2\n"
 	for full, want := range map[bool]string{
-		false: "queue_codel_datagram 3, replay 2",
-		true:  "duplicate_message 4, handshake_copy 7, queue_codel 1, queue_codel_datagram 3, replay 2",
+		false: drops,
+		true:  drops + "  dropped as intended: duplicate_message 4, handshake_copy 7, queue_codel 1\n",
 	} {
-		v := text{Options: Options{Full: full}}
-		if got := strings.Join(v.drops(counts), ", "); got != want {
-			t.Errorf("full %v: %q, want %q", full, got, want)
+		st := &control.Status{Interface: "lab", Drops: counts, Peers: []control.Peer{{Drops: counts}}}
+		if got := printed(t, st, full); strings.Count(got, want) != 2 || strings.Contains(got, "intended") != full {
+			t.Errorf("full %v: %s", full, got)
 		}
 	}
 }

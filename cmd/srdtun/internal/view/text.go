@@ -128,7 +128,7 @@ func (t *text) iface(st *control.Status) {
 	}
 	t.field("mtu", "%d, cipher %s, version %s, up for %s", st.MTU, st.Cipher, st.Version, short(time.Duration(st.UptimeS)*time.Second))
 	t.list("fallbacks", fallbacks(st))
-	t.list("drops", t.drops(st.Drops))
+	t.drops(st.Drops)
 	peers := slices.Clone(st.Peers)
 	// Peers are sorted by handshake time, the latest first, as in wg.
 	slices.SortStableFunc(peers, func(a, b control.Peer) int {
@@ -204,9 +204,8 @@ func (t *text) peer(p *control.Peer) {
 	}
 	if t.Full {
 		t.counters(p)
-	} else {
-		t.list("drops", t.drops(p.Drops))
 	}
+	t.drops(p.Drops)
 }
 
 func orNoneOf(v []string) []string {
@@ -289,7 +288,6 @@ func (t *text) counters(p *control.Peer) {
 		o.HeldFrames, Bytes(o.HeldBytes), o.ReleasedByTimeout, Micros(o.LongestHoldUs))
 	q := p.Queue
 	t.field("queue", "%d frames (%s), %d marked, %d dropped", q.Frames, Bytes(q.Bytes), q.Marks, q.Drops)
-	t.list("drops", t.drops(p.Drops))
 }
 
 // pathTable prints a table of all paths.
@@ -317,15 +315,22 @@ func orOff(bytesPerS uint64) string {
 	return Rate(bytesPerS)
 }
 
-// drops lists the reasons of drops that occurred, sorted by name. The short screen leaves out
-// reasons for which drops are normal, unless applications lose packets by them.
-func (t *text) drops(counts map[string]uint64) (parts []string) {
+// drops prints the reasons of drops that occurred, sorted by name. Reasons for which drops are
+// normal are on a line of their own, and only on the full screen, unless applications lose packets
+// by them.
+func (t *text) drops(counts map[string]uint64) {
+	var told, meant []string
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		if n := counts[reason]; n > 0 && (t.Full || control.Told(reason)) {
-			parts = append(parts, fmt.Sprintf("%s %d", reason, n))
+		switch n := counts[reason]; {
+		case n == 0:
+		case control.Told(reason):
+			told = append(told, fmt.Sprintf("%s %d", reason, n))
+		case t.Full:
+			meant = append(meant, fmt.Sprintf("%s %d", reason, n))
 		}
 	}
-	return parts
+	t.list("drops", told)
+	t.list("dropped as intended", meant)
 }
 
 // ago returns the age of a time in wg's words.
