@@ -94,8 +94,11 @@ func (p *Peer) Named(settings []Setting) bool {
 // plainFault removes the line number from a fault, because the user never sees the parsed text.
 func plainFault(err error) error {
 	var e *Error
-	if !errors.As(err, &e) {
+	switch {
+	case !errors.As(err, &e):
 		return err
+	case e.Key == "": // a fault of the whole text
+		return errors.New(e.Msg)
 	}
 	return fmt.Errorf("%s: %s", e.Key, e.Msg)
 }

@@ -135,6 +135,10 @@ func TestWith(t *testing.T) {
 	if err == nil || err.Error() != `peer.allowed_ips: "10.300.0.0/16": not an IP prefix; want address/length` {
 		t.Error(err)
 	}
+	_, err = With(c, []Setting{{"paths.local", strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)}})
+	if err == nil || !strings.HasPrefix(err.Error(), "nested deeper than ") {
+		t.Error(err)
+	}
 }
 
 // A setting can name a peer by an address inside the tunnel, as `srdtun ping` and `srdtun show`

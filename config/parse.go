@@ -47,7 +47,12 @@ func (c *Config) Reread() (*Config, error) {
 //
 // If the file has several faults, Parse returns the first. Faults of single values are reported
 // before missing keys and contradictions.
-func Parse(file string, data []byte) (*Config, error) { return parse(file, file, data) }
+func Parse(file string, data []byte) (*Config, error) {
+	if len(data) > MaxFileBytes {
+		return nil, &Error{File: file, Msg: fmt.Sprintf("the file has more than %d bytes", MaxFileBytes)}
+	}
+	return parse(file, file, data)
+}
 
 // ParseSealed parses a configuration text from another user. ParseSealed reads no key files, so the
 // text must contain its keys.

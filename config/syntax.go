@@ -26,11 +26,9 @@ const looksForeign = `looks like a wg(8) file; "srdtun import FILE" makes one fo
 // withoutMark returns the text of a file without the byte order mark that Windows editors write.
 func withoutMark(data []byte) string { return strings.TrimPrefix(string(data), "\ufeff") }
 
-// decode parses the syntax of a document, and returns its root section.
+// decode parses the syntax of a document, and returns its root section. The caller bounds the size:
+// a running configuration with the peers of drop-in files is longer than any file.
 func decode(file string, data []byte) (section, error) {
-	if len(data) > MaxFileBytes {
-		return section{}, &Error{File: file, Msg: fmt.Sprintf("the file has more than %d bytes", MaxFileBytes)}
-	}
 	text := withoutMark(data)
 	doc := &document{file: file, lines: newLineIndex(text)}
 	if bad := firstInvalid(text); bad >= 0 {

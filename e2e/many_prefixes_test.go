@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,13 +29,7 @@ const (
 // must work, and all prefixes can be removed while the interface runs.
 func TestManyPrefixes(t *testing.T) {
 	d := direct(t, fabric.DirectSpec{})
-	n, err := tunnel.NewNode(bin, d.A, "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
-	must(t, err)
-	t.Cleanup(func() { // without a report of a megabyte
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	n := quietNode(t, d.A, tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
 	all := make([]netip.Prefix, manyPrefixes)
 	for i := range all {
 		all[i] = netip.PrefixFrom(netip.AddrFrom16([16]byte{1: 2, 2: byte(i >> 8), 3: byte(i)}), 32)
@@ -65,6 +62,64 @@ func TestManyPrefixes(t *testing.T) {
 	if out, err := n.Host.Run("ip", "-6", "route", "show", "dev", n.Name); err != nil || strings.Contains(out, "/32") {
 		t.Errorf("routes are left: %.200s %v", out, err)
 	}
+}
+
+// TestManyDropIns changes a running configuration whose drop-in files are together larger than the
+// largest configuration file.
+func TestManyDropIns(t *testing.T) {
+	side(t)
+	const files, each, least = 20, 1600, 1 << 20
+	dir := guestDir(t.TempDir())
+	must(t, os.Chmod(string(dir), 0o755))
+	total := 0
+	for i := range files {
+		all := make([]string, each)
+		for j := range all {
+			all[j] = fmt.Sprintf("fd99:aaaa:bbbb:cc%02x:%04x::/80", i, 0x1000+j)
+		}
+		text := guest(t, fmt.Sprintf("n%d", i), all...)
+		total += len(text)
+		dir.put(t, 0, fmt.Sprintf("n%d.toml", i), text)
+	}
+	if total <= least {
+		t.Fatalf("%d bytes of files, want more than %d", total, least)
+	}
+	d := direct(t, fabric.DirectSpec{})
+	n := quietNode(t, d.A, tunnel.Config{Address: []netip.Prefix{netip.MustParsePrefix("10.80.0.1/24")}, Extra: fmt.Sprintf("table = \"off\"\n[peers]\ndir = %q\n", string(dir))})
+	must(t, n.Start())
+	more := filepath.Join(t.TempDir(), "more.toml")
+	must(t, os.WriteFile(more, []byte(guest(t, "more", "10.80.0.9/32")), 0o600))
+	for _, args := range [][]string{
+		{"set", n.Name, "paths.policy=conga"},
+		{"set", n.Name, "peer.n5.policy=ecmp"},
+		{"set", n.Name, "interface.address=10.80.0.2/24"},
+		{"set", n.File, "--save", "paths.policy=letflow"},
+		{"addconf", n.Name, more},
+		{"set", n.File, "--save", "interface.address=10.80.0.3/24"},
+		{"reload", n.File},
+	} {
+		if out, err := n.Host.Run(n.Bin, args...); err != nil || strings.Contains(out, "is needed") {
+			t.Errorf("%v: %v %.400s", args, err, out)
+		}
+	}
+	n.Config.Extra += "[paths]\npolicy = \"plb\"\n"
+	reload(t, n, nil)
+	if keys := peerKeys(t, n); len(keys) != files {
+		t.Errorf("%d peers, want %d", len(keys), files)
+	}
+}
+
+// quietNode is like node, but a failed test prints no report of a megabyte.
+func quietNode(t *testing.T, h *fabric.Host, c tunnel.Config) *tunnel.Node {
+	t.Helper()
+	n, err := tunnel.NewNode(bin, h, "a", c)
+	must(t, err)
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
 }
 
 // worked returns the processor time of a daemon and of all commands of this test so far.
