@@ -32,7 +32,8 @@ func (s *State) Past(to netip.Prefix) string {
 }
 
 // Past returns a description of the route that would lead packets to the whole prefix `to` past
-// the interface, once the plan is applied, or "" if there is none.
+// the interface, once the plan is applied, or "" if there is none. A device that has the interface's
+// name already does not count: the plan can only be applied once that device is gone.
 func (p Plan) Past(to netip.Prefix) string {
 	if to.Bits() == 0 || p.Table != (Table{}) {
 		return ""
@@ -53,6 +54,9 @@ func (p Plan) Past(to netip.Prefix) string {
 		metric = prefixMetric + 1
 	}
 	return past(to, func(r netlink.Route) bool {
+		if link, err := netlink.LinkByName(p.Link); err == nil && leads(r, link.Attrs().Index) {
+			return true
+		}
 		if r.Table == tableMain {
 			return bitsOf(r) < bits || bitsOf(r) == bits && r.Priority >= metric
 		}
