@@ -3,6 +3,7 @@ package holder
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"net/netip"
 	"os"
 	"slices"
@@ -44,6 +45,26 @@ func sockets(file, state string) (v []Socket) {
 	}
 	return v
 }
+
+// Listens reports whether a unix socket that was bound to a path listens in the process's network
+// namespace. The path is that of bind(2), also after the socket's file was renamed or removed.
+func (p Process) Listens(path string) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/unix", p.PID))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		// 00000000: 00000002 00000000 00010000 0001 01 inode path
+		f := strings.Fields(line)
+		if len(f) > 7 && f[3] == accepts && strings.HasSuffix(line, " "+path+"\n") {
+			return true
+		}
+	}
+	return false
+}
+
+// accepts is the flag __SO_ACCEPTCON of linux/net.h.
+const accepts = "00010000"
 
 // parseAddress parses an address of /proc/net: words of four bytes in the byte order of this host,
 // and the port.

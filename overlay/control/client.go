@@ -96,12 +96,12 @@ const (
 )
 
 // lost returns the error for a socket on which no process listens, given the error of the attempt.
-// If the socket was removed, a running daemon still holds its lock. If the lock was removed, too, it
-// still holds its device. A daemon that is taken down closes its socket, but the name remains until
-// the last command of post_down has ended.
+// If the socket was removed or replaced, a running daemon still holds its lock. If the lock was
+// removed, too, it still holds its device. A daemon that is taken down closes its socket, but the
+// name remains until the last command of post_down has ended.
 func lost(at rundir.Place, path string, err error) error {
 	switch p := rundir.Holder(path); {
-	case p.PID != 0 && errors.Is(err, unix.ECONNREFUSED):
+	case p.PID != 0 && errors.Is(err, unix.ECONNREFUSED) && !rundir.Listens(p, path):
 		return fmt.Errorf("%s is being taken down by %v", at, p)
 	case p.PID != 0:
 		end := fmt.Sprintf("kill %d", p.PID)

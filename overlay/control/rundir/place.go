@@ -119,6 +119,10 @@ func Holder(socket string) holder.Process {
 	return holder.OfLock(strings.TrimSuffix(socket, Socket) + Lock)
 }
 
+// Listens reports whether a daemon still listens at the socket that it made at the path `socket`,
+// even if the file there is now another one.
+func Listens(daemon holder.Process, socket string) bool { return daemon.Listens(socket + Temporary) }
+
 // placesIn returns the sockets among the first `most` files of a service's directory, and the held
 // locks of daemons whose sockets are gone. If the directory is unreadable, placesIn returns nothing,
 // because then the service is just ending.
