@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -25,13 +26,15 @@ type serviceUnit struct {
 	credentials  credentials
 	hidden       []hiding
 	shown        []string // directories within hidden ones that BindPaths= makes visible again
+	runtime      []string // directories of its own below /run, which systemd creates at the start
+	writable     []string // directories that ProtectSystem=strict leaves writable; nil: all
 	path         []string // directories searched for programs
 }
 
 // unitProperties are the unit properties (systemctl(1)) that limit the unit's view of the
 // host.
 const unitProperties = "LoadState,User,DynamicUser,AmbientCapabilities,Environment," +
-	"ProtectHome,PrivateTmp,InaccessiblePaths,TemporaryFileSystem,BindPaths,BindReadOnlyPaths"
+	"RuntimeDirectory,ProtectSystem,ReadWritePaths,ProtectHome,PrivateTmp,InaccessiblePaths,TemporaryFileSystem,BindPaths,BindReadOnlyPaths"
 
 // unitOf returns the service of a file in the configuration directory. The result is nil unless
 // the caller is root, and the installed service runs as another user.
@@ -51,6 +54,12 @@ func unitOf(file string) *serviceUnit {
 	u.capabilities, u.uid = shown["AmbientCapabilities"], -1
 	u.credentials = credentialsOf(systemctl("cat", u.name), u.instance())
 	u.hidden, u.shown, u.path = hidings(shown), mounts(shown["BindPaths"]+" "+shown["BindReadOnlyPaths"]), searchPath(shown["Environment"])
+	for _, dir := range strings.Fields(cmp.Or(shown["RuntimeDirectory"], "srdtun/"+u.instance())) {
+		u.runtime = append(u.runtime, filepath.Join("/run", dir))
+	}
+	if shown["ProtectSystem"] == "strict" {
+		u.writable = append(mounts(shown["ReadWritePaths"]+" "+shown["BindPaths"]), u.runtime...)
+	}
 	if shown["DynamicUser"] == "yes" {
 		u.user = shown["User"]
 	}
@@ -112,8 +121,8 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 	}
 	all = append(all, u.doubtHooks(c)...)
 	for _, l := range []struct{ table, file string }{{"metrics", c.Metrics.Listen.Unix}, {"dashboard", c.Dashboard.Listen.Unix}} {
-		if why := u.hides(filepath.Dir(l.file)); l.file != "" && why != "" {
-			all = append(all, c.Doubt(l.table, "listen", "other processes cannot see this socket of %s (%s): put it below /run/srdtun", u.name, why))
+		if why := u.noSocketIn(filepath.Dir(l.file)); l.file != "" && why != "" {
+			all = append(all, c.Doubt(l.table, "listen", "%s cannot offer this socket to other processes (%s): put it into %s", u.name, why, u.runtime[0]))
 		}
 	}
 	for _, l := range []struct {
@@ -121,6 +130,7 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 		port       uint16
 	}{
 		{"interface", "listen_port", c.Interface.ListenPort},
+		{"paths", "port_range", c.Paths.PortRange[0]},
 		{"metrics", "listen", c.Metrics.Listen.TCP.Port()},
 		{"dashboard", "listen", c.Dashboard.Listen.TCP.Port()},
 	} {

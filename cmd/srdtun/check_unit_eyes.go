@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,6 +57,26 @@ func (u *serviceUnit) hides(path string) string {
 		if within(path, h.dir) {
 			return fmt.Sprintf("%s hides %s", h.setting, h.dir)
 		}
+	}
+	return ""
+}
+
+// noSocketIn returns the reason why the unit cannot create a socket for other processes in a
+// directory, or "" if it can.
+func (u *serviceUnit) noSocketIn(dir string) string {
+	why := cmp.Or(u.hides(dir), u.barred(dir))
+	_, err := os.Stat(dir)
+	switch {
+	case slices.Contains(u.runtime, dir):
+		return ""
+	case why != "":
+		return why
+	case err != nil:
+		return "there is no " + dir
+	case u.writable != nil && !slices.ContainsFunc(u.writable, func(at string) bool { return within(dir, at) }):
+		return "ProtectSystem=strict makes " + dir + " read-only"
+	case !u.may(dir, 3):
+		return describeMode(dir)
 	}
 	return ""
 }
