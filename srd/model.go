@@ -65,8 +65,7 @@ func (e *env) lostAfter(p *path) time.Duration {
 	}
 	base := p.rtt.Base()
 	growth := max(min(growthBases*base, cc.TargetFloor), base/growthPart)
-	own := max(p.rtt.Smoothed(), base+e.cfg.Control.Queue()) + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
-	return max(own, e.serving)
+	return max(e.serving, max(p.rtt.Smoothed(), base+e.cfg.Control.Queue())+e.hosts.wait()+(lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations))
 }
 
 // unmeasured returns lostAfter for a path that a handshake has proven and that has no

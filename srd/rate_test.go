@@ -15,10 +15,9 @@ type serves struct {
 
 func (c *serves) Arrived() float64 { return c.rate }
 
-// serve makes the bytes in flight take the time d to arrive, with a window that limits sending.
+// serve makes the bytes in flight take the time d to arrive.
 func (s *script) serve(d time.Duration) {
 	s.c.env.cfg.Control = &serves{*s.fixed, float64(s.c.recovery.inflight) / d.Seconds()}
-	s.c.recovery.limited = s.now
 }
 
 // A packet is not overdue before all bytes in flight can have arrived (L3, Little's law). In
@@ -43,24 +42,6 @@ func TestScriptBytesInFlightNeedTime(t *testing.T) {
 		if s.wait(ptoMost); s.c.paths.table[0].state == PathActive {
 			t.Errorf("the bytes in flight need %v, and the path is still in use", need)
 		}
-	}
-}
-
-// Without a limit by the window, the rate of arrivals is that of the application. So it says
-// nothing about the time in which the bytes in flight arrive, and a path that failed goes out of
-// use after the time of L3.
-func TestScriptRateOfTheApplicationProlongsNoTimeout(t *testing.T) {
-	s := newScript(t, 3)
-	s.mute = true
-	old := s.send(1, 0)
-	s.serve(time.Minute)
-	s.c.recovery.limited = s.now.Add(-time.Second)
-	s.wait(time.Millisecond)
-	s.ack(got(1, s.send(1, 1)[0].pn))
-	s.wait(20 * time.Millisecond)
-	s.wantLost(0, old[0].pn)
-	if p := s.c.paths.table[0]; p.state != PathSuspect {
-		t.Errorf("the path is %v", p.state)
 	}
 }
 

@@ -14,12 +14,10 @@ import (
 // the meantime, the overdue packet is lost. If no other packet was acknowledged in the
 // meantime, the path has failed.
 
-// checkPaths applies these two rules to all paths with packets in flight. Unless the window limited
-// sending lately, bytes arrive at the rate of the application, and this rate says nothing about
-// the time in which the bytes in flight arrive.
+// checkPaths applies these two rules to all paths with packets in flight.
 func (rc *recovery) checkPaths(now mono.Time) {
 	rc.serving = 0
-	if rate := rc.cfg.Control.Arrived(); rate > 0 && now.Sub(rc.limited) < ptoMost {
+	if rate := rc.cfg.Control.Arrived(); rate > 0 {
 		rc.serving = min(time.Duration(float64(rc.inflight)/rate*1e9), ptoMost)
 	}
 	for slot := rc.busy.Next(0); slot >= 0; slot = rc.busy.Next(slot + 1) {

@@ -67,8 +67,7 @@ type cubic struct {
 
 // shrink returns the new window after an overflow: `window` multiplied by `left`.
 func (v *cubic) shrink(now mono.Time, window, left, step float64) float64 {
-	v.epoch, v.peak, v.window = now, window, max(MinWindow, left*window)
-	v.rounds, v.probe = 0, 0
+	*v = cubic{epoch: now, peak: window, window: max(MinWindow, left*window)}
 	v.reno, v.rise = v.window, time.Duration(math.Cbrt((window-v.window)/step/cubicC)*1e9)
 	return v.window
 }
@@ -110,8 +109,13 @@ func (c *SRD) Queued() Whose { return c.rival.whose }
 // Arrived implements Controller.
 func (c *SRD) Arrived() float64 { return max(c.rival.best[0], c.rival.best[1]) }
 
-// next begins a new period between drains in `best`, the list of the best rates.
-func (v *rival) next() { v.best = [2]float64{0, v.best[0]} }
+// next begins a new period between drains in `best`, the list of the best rates. If the window does
+// not limit sending, the rates are those of the application, and replace no others.
+func (v *rival) next(limited bool) {
+	if limited {
+		v.best = [2]float64{0, v.best[0]}
+	}
+}
 
 // compete runs the competitive mode (W14, W15), and reports whether it has set the window
 // of this round.
@@ -142,8 +146,7 @@ func (c *SRD) compete(now mono.Time, r *round, lost float64, q, network time.Dur
 		return false
 	}
 	v.whose, v.above = Others, 0
-	begin := max(InitialWindow, best*(c.base+q).Seconds()/2)
-	c.window, c.cubic = min(MaxWindow, max(c.window, begin)), cubic{}
+	c.window, c.cubic = min(MaxWindow, max(c.window, InitialWindow, best*(c.base+q).Seconds()/2)), cubic{}
 	return true
 }
 

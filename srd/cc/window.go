@@ -249,7 +249,7 @@ func (c *SRD) endRound(now mono.Time) {
 	most := max(rate, c.rate)
 	c.rate = rate
 	c.rival.best[0] = max(c.rival.best[0], rate)
-	if c.draining(now) {
+	if c.draining(now, r.limited) {
 		c.rate = 0
 		return
 	}
@@ -282,9 +282,7 @@ func (c *SRD) endRound(now mono.Time) {
 		return
 	}
 	high := 2*r.high >= r.sampled && q > t
-	if c.starting && c.meets() && c.scatter.known() {
-		c.starting = false
-	}
+	c.starting = c.starting && !(c.meets() && c.scatter.known())
 	next := min(2*c.window, most*(c.base+t).Seconds()) + MSS
 	if c.starting || !full || !high {
 		next = max(next, c.window) // a hardly used window, or a queue on few paths, says nothing about the link
@@ -335,7 +333,7 @@ func (c *SRD) overran(r *round, seen bool) (lost float64) {
 
 // draining begins and ends the periodic drain (W11), and reports whether this round belongs to a
 // drain. The rounds of a drain do not change the window by the other laws.
-func (c *SRD) draining(now mono.Time) bool {
+func (c *SRD) draining(now mono.Time, limited bool) bool {
 	competing := c.rival.whose == Others
 	switch {
 	case c.undo != 0 && now < c.undo && !(competing && c.rival.least <= c.Target()/2):
@@ -349,7 +347,7 @@ func (c *SRD) draining(now mono.Time) bool {
 		return false
 	case c.queue <= c.Target()/4 && !competing:
 		c.drain = now.Add(drainEvery)
-		c.rival.next()
+		c.rival.next(limited)
 		return false
 	}
 	share := drainShare
@@ -357,7 +355,7 @@ func (c *SRD) draining(now mono.Time) bool {
 		share = float64(c.base) / float64(c.srtt)
 	}
 	c.saved, c.rival.least, c.rival.high = c.window, c.queue, c.rival.high/2
-	c.rival.next()
+	c.rival.next(limited)
 	c.window = max(MinWindow, c.window*min(1, share))
 	c.undo = now.Add(c.queue + c.queue/2 + c.base)
 	return true

@@ -289,3 +289,24 @@ func TestGranularity(t *testing.T) {
 		}
 	}
 }
+
+// While an application sends little, its rate says nothing about the link. So the best rate of the
+// last transfer is kept, and the next transfer that the window limits replaces it.
+func TestBestRateOutlastsASlowApplication(t *testing.T) {
+	n := steady()
+	best := n.Arrived()
+	for start := n.now; n.now.Sub(start) < 10*drainEvery; {
+		n.now += mono.Time(20 * time.Millisecond)
+		n.Ack(n.now, Ack{Bytes: 100, RTT: base, Base: base, Empty: base}, false)
+	}
+	if got := n.Arrived(); got != best {
+		t.Errorf("after small messages the best rate is %.0f, not %.0f", got, best)
+	}
+	for start := n.now; n.now.Sub(start) < 3*drainEvery; {
+		n.window = MinWindow // a slower link
+		n.round(true, func(float64) time.Duration { return 0 })
+	}
+	if got := n.Arrived(); got > best/2 {
+		t.Errorf("after transfers over a slower link, the best rate is %.0f, as before", got)
+	}
+}
