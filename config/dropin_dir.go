@@ -83,8 +83,8 @@ func sameDirectory(examined, opened fs.FileInfo) error {
 // closed adds to a permission error which user must be able to read the directory.
 func closed(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w: the daemon's user (%d) has to be able to read it, and to enter all directories above; a service cannot enter /etc/srdtun, so put it in /etc/srdtun-peers, mode 0755",
-			err, os.Geteuid())
+		return fmt.Errorf("%w: the daemon's user (%s) has to be able to read it, and to enter all directories above; a service cannot enter /etc/srdtun, so put it in /etc/srdtun-peers, mode 0755",
+			err, daemonUser())
 	}
 	return err
 }
@@ -234,7 +234,16 @@ func (d *peerDir) withheld(name string, err error) error {
 			return why
 		}
 	}
-	return fmt.Errorf("%w: the daemon's user (%d) has to be able to read it", bare(err), os.Geteuid())
+	return fmt.Errorf("%w: the daemon's user (%s) has to be able to read it", bare(err), daemonUser())
+}
+
+// daemonUser names the user that reads drop-in files. User 0 reads them without the capabilities
+// with which root may read any file.
+func daemonUser() string {
+	if os.Geteuid() == 0 {
+		return "0, without capabilities"
+	}
+	return strconv.Itoa(os.Geteuid())
 }
 
 // ofDropIn has flags for open(2). With them, opening a named pipe does not block, and opening a

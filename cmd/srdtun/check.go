@@ -36,7 +36,7 @@ start the interface now, a warning has the words of the start.`,
 			if err != nil {
 				return err
 			}
-			c, faults, guests, err := config.JudgeDropIns(c)
+			c, faults, guests, err := judgeDropIns(c)
 			if err != nil {
 				return err
 			}
@@ -52,6 +52,19 @@ start the interface now, a warning has the words of the start.`,
 			return err
 		},
 	}
+}
+
+// judgeDropIns judges the drop-in files with the rights that the daemon will have. The user of a
+// service may read files that root may read only by its capabilities, so for a service the doubts
+// of the unit name files that the user cannot read.
+func judgeDropIns(c *config.Config) (with *config.Config, faults, guests []error, err error) {
+	judge := func() { with, faults, guests, err = config.JudgeDropIns(c) }
+	if unitOf(c.File) != nil {
+		judge()
+	} else {
+		_ = confined(judge) // a daemon that cannot reduce its rights keeps them, too
+	}
+	return with, faults, guests, err
 }
 
 // doubts returns the warnings of a start of c on this host.

@@ -153,7 +153,7 @@ func openOutput(f upFlags) (slog.Handler, error) {
 }
 
 func serve(ctx context.Context, o daemon.Options, r *reporter) error {
-	o.Store, o.Confine = handover.NewStore(), confine
+	o.Store, o.Confine, o.Confined = handover.NewStore(), confine, confined
 	runner, err := startHooks(o.Config)
 	if err != nil {
 		text := fmt.Sprintf("commands other than pre_up run with the daemon's rights: %v", err)
@@ -207,6 +207,9 @@ func received(log *slog.Logger) *handover.Bundle {
 // confine gives up all capabilities except CAP_NET_ADMIN. The daemon binds all sockets, even on
 // ports below 1024, before it calls confine().
 func confine() error { return privilege.Drop(rundir.Dir(), unix.CAP_NET_ADMIN) }
+
+// confined calls a function that reads files, with the rights that confine() leaves.
+func confined(read func()) error { return privilege.As(rundir.Dir(), unix.CAP_NET_ADMIN, read) }
 
 // notify sends a state to systemd if systemd started this process (sd_notify(3)). Without
 // systemd, notify() does nothing.

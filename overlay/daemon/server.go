@@ -82,6 +82,9 @@ type Options struct {
 	// Confine gives up the privileges that only the setup needs. If Confine is nil, the daemon
 	// keeps its privileges.
 	Confine func() error
+	// Confined calls a function that reads files, with the rights that Confine leaves. If Confined is
+	// nil, the function is called with all rights.
+	Confined func(read func()) error
 	// Hooks runs Commands with privileges that Confine gives up. If Hooks is nil, this process runs
 	// the commands.
 	Hooks *hooks.Runner
@@ -136,7 +139,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	if err := ctl.Closed(); err != nil {
 		s.log.tell(events.HostSetting, "group", "only root can use the control socket: %v", err)
 	}
-	if err := s.settings.readDropIns(); err != nil {
+	if err := s.settings.readDropIns(o.Confined); err != nil {
 		return err
 	}
 	s.restart.loadLastKnown()

@@ -150,7 +150,7 @@ const reportMost = 20
 const guestsNamed = 8
 
 // reportGuests logs all changes of guests in one line, because their owner may make any number of
-// changes.
+// changes. A change may also come from a command of root or from this host's addresses.
 func (s *settings) reportGuests(diff []config.Change) {
 	if len(diff) == 0 {
 		return
@@ -165,7 +165,7 @@ func (s *settings) reportGuests(diff []config.Change) {
 			what += fmt.Sprintf(" and %d more", len(diff)-guestsNamed)
 		}
 	}
-	s.log.tellGuest(events.ConfigChanged, "", "changed: %s; by the owner of the drop-in files", what)
+	s.log.tellGuest(events.ConfigChanged, "", "changed: %s (drop-in files of another user)", what)
 }
 
 // rereadOn reads the configuration file again at each signal, until ctx ends.

@@ -19,10 +19,18 @@ import (
 // rewatchEvery, because some tools replace the directory with a new one.
 const rewatchEvery = time.Second
 
-// readDropIns reads the drop-in files when the daemon starts.
-func (s *settings) readDropIns() error {
+// readDropIns reads the drop-in files when the daemon starts, by the function confined(). Otherwise
+// the daemon would remove the peers of files that it may not read later.
+func (s *settings) readDropIns(confined func(read func()) error) (err error) {
 	s.dropIns.Around = s.around
-	all, faults, err := s.dropIns.With(s.file, nil)
+	var all *config.Config
+	var faults []error
+	read := func() { all, faults, err = s.dropIns.With(s.file, nil) }
+	if confined == nil {
+		read()
+	} else if failed := confined(read); failed != nil {
+		s.log.tell(events.PrivilegesKept, "", "drop-in files: privileges are not as later: %v", failed)
+	}
 	if err != nil {
 		return s.file.DropInFault(err)
 	}

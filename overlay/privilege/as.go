@@ -1,0 +1,50 @@
+package privilege
+
+import (
+	"errors"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// As calls f with those rights over files that Drop(dir, capability) leaves to this process. Only
+// the calling thread has these rights, so f must open all files in its own goroutine. If the rights
+// cannot be reduced, f has all rights of the process.
+func As(dir string, capability uint, f func()) error {
+	runtime.LockOSThread()
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		runtime.UnlockOSThread()
+		f()
+		return named("capget", err)
+	}
+	back := fileUser(dir)
+	less := data
+	less[0].Effective &= 1 << capability
+	less[1].Effective &= uint32(uint64(1) << capability >> 32)
+	lowered := unix.Capset(&header, &less[0])
+	f()
+	back()
+	if err := unix.Capset(&header, &data[0]); err != nil {
+		return named("capset", errors.Join(lowered, err)) // the locked thread keeps its reduced rights, and serves nothing else
+	}
+	runtime.UnlockOSThread()
+	return named("capset", lowered)
+}
+
+// fileUser makes the owner of dir the user for whom this thread opens files, as become() does for
+// the process, until back() is called.
+func fileUser(dir string) (back func()) {
+	var st unix.Stat_t
+	if os.Geteuid() != 0 || unix.Stat(dir, &st) != nil || st.Uid == 0 {
+		return func() {}
+	}
+	gid, _ := unix.SetfsgidRetGid(int(st.Gid))
+	uid, _ := unix.SetfsuidRetUid(int(st.Uid))
+	return func() {
+		_, _ = unix.SetfsuidRetUid(uid)
+		_, _ = unix.SetfsgidRetGid(gid)
+	}
+}
