@@ -1,7 +1,6 @@
 package privilege
 
 import (
-	"errors"
 	"os"
 	"runtime"
 
@@ -14,24 +13,25 @@ import (
 func As(dir string, capability uint, f func()) error {
 	runtime.LockOSThread()
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	if err := unix.Capget(&header, &data[0]); err != nil {
+	var all [2]unix.CapUserData
+	err := unix.Capget(&header, &all[0])
+	less := all
+	less[0].Effective &= 1 << capability
+	less[1].Effective &= uint32(uint64(1) << capability >> 32)
+	if err != nil || less == all { // a sandbox may forbid even this capset(2)
 		runtime.UnlockOSThread()
 		f()
 		return named("capget", err)
 	}
 	back := fileUser(dir)
-	less := data
-	less[0].Effective &= 1 << capability
-	less[1].Effective &= uint32(uint64(1) << capability >> 32)
-	lowered := unix.Capset(&header, &less[0])
+	err = unix.Capset(&header, &less[0])
 	f()
 	back()
-	if err := unix.Capset(&header, &data[0]); err != nil {
-		return named("capset", errors.Join(lowered, err)) // the locked thread keeps its reduced rights, and serves nothing else
+	if failed := unix.Capset(&header, &all[0]); failed != nil && err == nil {
+		return named("capset", failed) // the thread stays locked, so other goroutines keep their rights
 	}
 	runtime.UnlockOSThread()
-	return named("capset", lowered)
+	return named("capset", err)
 }
 
 // fileUser makes the owner of dir the user for whom this thread opens files, as become() does for
