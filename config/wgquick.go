@@ -23,6 +23,8 @@ type ImportOptions struct {
 	Name string
 	// NoHooks turns PreUp, PostUp, PreDown and PostDown into comments.
 	NoHooks bool
+	// NoBash adds a warning to each hook that needs bash(1), because this host has none.
+	NoBash bool
 	// Tables are the names and numbers of this host's routing tables (rt_tables(5)).
 	Tables map[string]uint32
 }

@@ -75,7 +75,7 @@ func exportHooks(key string, c *Config) string {
 // shellLine returns a command with its words quoted for a shell.
 func shellLine(argv []string) string {
 	if len(argv) == 3 && (argv[0] == "sh" || argv[0] == "bash") && argv[1] == "-c" {
-		return strings.TrimPrefix(argv[2], errexit) // wg-quick(8) itself sets this option
+		return strings.TrimPrefix(strings.TrimPrefix(argv[2], errexit), "set -e; ") // wg-quick(8) itself sets them
 	}
 	var words []string
 	for i, w := range argv {

@@ -178,18 +178,22 @@ func TestHooksOfOthers(t *testing.T) {
 	}{
 		{"sysctl -w net.ipv4.ip_forward=1", []string{"sysctl", "-w", "net.ipv4.ip_forward=1"}},
 		{"iptables -I OUTPUT ! -o %i -j REJECT # all else", []string{"iptables", "-I", "OUTPUT", "!", "-o", "%i", "-j", "REJECT"}},
-		{"a; b", []string{"sh", "-c", "set -e; a; b"}},
-		{"a && b", []string{"sh", "-c", "a && b"}},
-		{`logger "up # %i" # told`, []string{"sh", "-c", `logger "up # %i"`}},
-		{"echo nameserver 10.0.0.1 | resolvconf -a tun.%i", []string{"sh", "-c", "echo nameserver 10.0.0.1 | resolvconf -a tun.%i"}},
-		{"X=1 prog", []string{"sh", "-c", "X=1 prog"}},
-		{"cd /tmp", []string{"sh", "-c", "cd /tmp"}},
-		{"ls *.d", []string{"sh", "-c", "ls *.d"}},
+		{"a; b", []string{"bash", "-c", "set -eo pipefail; a; b"}},
+		{"a && b", []string{"bash", "-c", "a && b"}},
+		{`logger "up # %i" # told`, []string{"bash", "-c", `logger "up # %i"`}},
+		{"echo nameserver 10.0.0.1 | resolvconf -a tun.%i", []string{"bash", "-c", "set -eo pipefail; echo nameserver 10.0.0.1 | resolvconf -a tun.%i"}},
+		{"X=1 prog", []string{"bash", "-c", "X=1 prog"}},
+		{"cd /tmp", []string{"bash", "-c", "cd /tmp"}},
+		{"ls *.d", []string{"bash", "-c", "ls *.d"}},
 		{"nft -f <(cat /etc/a /etc/b)", []string{"bash", "-c", "nft -f <(cat /etc/a /etc/b)"}},
 		{"[[ -e /x ]] && y", []string{"bash", "-c", "[[ -e /x ]] && y"}},
 		{"ip link add {a,b} type dummy", []string{"bash", "-c", "ip link add {a,b} type dummy"}},
-		{"(! iptables -C A -j B) && iptables -A A -j B", []string{"sh", "-c", "(! iptables -C A -j B) && iptables -A A -j B"}},
-		{strings.Repeat("w ", maxWords+1), []string{"sh", "-c", strings.TrimSpace(strings.Repeat("w ", maxWords+1))}},
+		{"(! iptables -C A -j B) && iptables -A A -j B", []string{"bash", "-c", "(! iptables -C A -j B) && iptables -A A -j B"}},
+		{strings.Repeat("w ", maxWords+1), []string{"bash", "-c", strings.TrimSpace(strings.Repeat("w ", maxWords+1))}},
+		{"rm !(a)", []string{"bash", "-O", "extglob", "-c", "rm !(a)"}},
+		{"a || ip link set $INTERFACE up", []string{"bash", "-c", "INTERFACE='%i'; a || ip link set $INTERFACE up"}},
+		{"logger INTERFACE", []string{"logger", "INTERFACE"}},
+		{"disown", []string{"bash", "-c", "disown"}},
 		{"wg show", nil},
 		{"true; wg set %i peer x remove", nil},
 		{"sudo awg addconf %i f", nil},
@@ -217,7 +221,7 @@ func TestHooksOfOthers(t *testing.T) {
 func TestImportWithoutHooks(t *testing.T) {
 	got, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\nPostUp = a; b\nPostUp = c\n")), ImportOptions{NoHooks: true})
 	must(t, err)
-	want := "# post_up = [\n#     [\"sh\", \"-c\", \"set -e; a; b\"],\n#     [\"c\"],\n# ]\n[interface]\n"
+	want := "# post_up = [\n#     [\"bash\", \"-c\", \"set -eo pipefail; a; b\"],\n#     [\"c\"],\n# ]\n[interface]\n"
 	if !strings.HasPrefix(string(got.Text), want) || len(got.Notes) != 1 || got.Notes[0] != "wg0.conf:3: PostUp: left out because of --no-hooks" {
 		t.Errorf("%s\n%q", got.Text, got.Notes)
 	}

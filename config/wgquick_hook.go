@@ -51,17 +51,23 @@ func cutShellComment(text string) (command, note string) {
 var (
 	// plainWord matches a word that a shell passes unchanged to a program.
 	plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-	// shellWord matches a first word that only a shell can run, or that sets a variable for the
+	// shellWord matches a first word that only bash(1) can run, or that sets a variable for the
 	// command.
-	shellWord = regexp.MustCompile(`^(\.|:|alias|case|cd|command|declare|eval|exec|exit|export|for|function|if|let|local|popd|pushd|read|return|set|shift|shopt|source|time|trap|type|ulimit|umask|unset|until|wait|while|.*=.*)$`)
-	// bashOnly matches syntax that bash(1) has and sh(1) lacks, because wg-quick(8) runs hooks in
-	// bash.
-	bashOnly = regexp.MustCompile(`[<>]\(|\[\[|<<<|&>|\|&|\$'|\(\(|=~|\{[^{} ]*(,|\.\.)[^{} ]*\}|\$\{[^}]*(//|\^\^|,,|\[|:\d)|\$(RANDOM|UID|HOSTNAME|EUID|SECONDS)\b|(^|[;&|({]\s*)(source|shopt|declare|function|let|pushd|popd)\s|\+=\(`)
+	shellWord = regexp.MustCompile(`^(\.|:|alias|bg|bind|break|builtin|caller|case|cd|command|compgen|complete|compopt|continue|coproc|declare|dirs|disown|enable|eval|exec|exit|export|fc|fg|for|function|getopts|hash|help|history|if|jobs|let|local|logout|mapfile|popd|pushd|read|readarray|readonly|return|select|set|shift|shopt|source|suspend|test|time|times|trap|type|typeset|ulimit|umask|unalias|unset|until|wait|while|.*=.*)$`)
+	// failsEarly matches a command that may go on after a failure, unless errexit is set.
+	failsEarly = regexp.MustCompile(`;|(^|[^|])\|([^|]|$)`)
+	// extglob matches patterns that bash(1) has only with this option, which wg-quick(8) sets.
+	extglob = regexp.MustCompile(`[?*+@!]\(`)
+	// interfaceName matches wg-quick's variable for the interface's name. Its other variables, and
+	// its functions, have no counterpart.
+	interfaceName = regexp.MustCompile(`\bINTERFACE\b`)
+	wgVariable    = regexp.MustCompile(`\$\{?[#!]?(ADDRESSES|ARGS|CONFIG_FILE|DNS|DNS_SEARCH|MTU|POST_DOWN|POST_UP|PRE_DOWN|PRE_UP|PROGRAM|SAVE_CONFIG|SELF|TABLE|WG_CONFIG)\b`)
+	wgFunction    = regexp.MustCompile("(?:^|[;&|({`!]|\\b(?:then|do|else|time)\\s)\\s*(cmd|cmd_\\w+|die|(?:add|del)_(?:addr|default|if|route)|set_(?:config|dns|mtu_up)|unset_dns|get_fwmark|remove_firewall|save_config|execute_hooks)(?:[\\s;]|$)")
 	// runsWG matches a call of WireGuard's own tools, which do not work on srdtun's interfaces.
 	runsWG = regexp.MustCompile("(?:^|[;&|({`]|\\b(?:sudo|exec|then|do|else|time|command|env)\\s)\\s*(?:[\\w./-]*/)?(?:a?wg(?:-quick)?)(?:\\s|$)")
 	// showsMark matches a call of wg(8) that prints the mark of outer packets, as in the kill
 	// switch of its manual.
-	showsMark = regexp.MustCompile("\\$\\(\\s*a?wg show \\S+ fwmark\\s*\\)|`\\s*a?wg show \\S+ fwmark\\s*`")
+	showsMark = regexp.MustCompile("\\$\\(\\s*a?wg\\s+show\\s+\\S+\\s+fwmark\\s*\\)|`\\s*a?wg\\s+show\\s+\\S+\\s+fwmark\\s*`")
 	// setsKey matches the command that sets the interface's private key in the manual of
 	// wg-quick(8).
 	setsKey     = regexp.MustCompile(`\ba?wg\s+set\s+\S+\s+.*\bprivate-key\b`)
@@ -78,8 +84,8 @@ func (im *importer) hook(word, text string) error {
 		return nil
 	case !utf8.ValidString(text):
 		return im.fail(im.line, word, "is not UTF-8 text")
-	case len(text)+len(errexit) > maxWord:
-		return im.fail(im.line, word, "is longer than %d bytes; put it into a script", maxWord-len(errexit))
+	case len(text)+len(errexit+setInterface) > maxWord:
+		return im.fail(im.line, word, "is longer than %d bytes; put it into a script", maxWord-len(errexit+setInterface))
 	}
 	if setsKey.MatchString(text) {
 		return im.keyHook(word, text)
@@ -141,7 +147,11 @@ func (im *importer) settleHooks() {
 				im.remarkHook(word, item.text, why)
 				continue
 			}
-			kept = append(kept, wgItem{listTOML(hookCommand(text)), item.line})
+			command := hookCommand(text)
+			if im.opt.NoBash && !im.opt.NoHooks && command[0] == "bash" {
+				im.note(item.line, word, "runs in bash, as with wg-quick, and bash is not installed here (warning)")
+			}
+			kept = append(kept, wgItem{listTOML(command), item.line})
 		}
 		switch f.items = kept; {
 		case len(kept) == 0:
@@ -174,13 +184,22 @@ func (im *importer) remarkUnwanted(f *wgField) {
 }
 
 // withoutWG replaces a call of wg(8) that prints the mark by the mark itself. If the command has
-// another call of wg(8), the result `why` has the reason why it is left out.
+// another call of wg(8), or needs wg-quick(8) itself, the result `why` has the reason why it is
+// left out.
 func withoutWG(text, mark string) (command, why string) {
 	if mark != "" {
 		text = showsMark.ReplaceAllLiteralString(text, mark)
 	}
 	if runsWG.MatchString(text) {
 		return "", "it calls wg, which knows nothing of this interface; see srdtun show and srdtun set"
+	}
+	if m := wgFunction.FindStringSubmatch(text); m != nil {
+		return "", "it calls " + m[1] + ", a function of wg-quick"
+	}
+	for _, m := range wgVariable.FindAllStringSubmatch(text, -1) {
+		if own := regexp.MustCompile(`\b((for|read|local|declare)\s+` + m[1] + `\b|` + m[1] + `\+?=)`); !own.MatchString(text) {
+			return "", "it uses $" + m[1] + ", a variable of wg-quick"
+		}
 	}
 	return text, ""
 }
@@ -220,10 +239,14 @@ func anyItem(sections []*wgSection, kind *regexp.Regexp, keys ...string) bool {
 	return false
 }
 
-// errexit makes sh(1) exit at the first failed command, as wg-quick(8) does.
-const errexit = "set -e; "
+// errexit makes bash(1) exit at the first failed command, as in wg-quick(8).
+const errexit = "set -eo pipefail; "
 
-// hookCommand splits a simple text into words, and passes any other text to a shell.
+// setInterface sets the variable in which wg-quick(8) has the interface's name.
+const setInterface = "INTERFACE='%i'; "
+
+// hookCommand splits a simple text into words, and passes any other text to bash(1), in which
+// wg-quick(8) runs it.
 func hookCommand(text string) []string {
 	words := strings.Fields(text)
 	simple := len(words) <= maxWords && !shellWord.MatchString(words[0])
@@ -233,12 +256,16 @@ func hookCommand(text string) []string {
 	if simple {
 		return words
 	}
-	shell := "sh"
-	if bashOnly.MatchString(text) {
-		shell = "bash"
+	shell := []string{"bash", "-c"}
+	if extglob.MatchString(text) {
+		shell = []string{"bash", "-O", "extglob", "-c"}
 	}
-	if strings.Contains(text, ";") {
-		text = errexit + text
+	set := ""
+	if failsEarly.MatchString(text) {
+		set = errexit
 	}
-	return []string{shell, "-c", text}
+	if interfaceName.MatchString(text) {
+		set += setInterface
+	}
+	return append(shell, set+text)
 }

@@ -117,7 +117,7 @@ func TestImportFaults(t *testing.T) {
 		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $1\nPersistentKeepalive = often\n", `wg0.conf:5: PersistentKeepalive: "often" is not an interval; want off or a number of seconds from 0 to 65535`},
 		{"\xff\xfe[\x00I\x00", "wg0.conf: is UTF-16 text; save it as UTF-8"},
 		{"[Interface]\nPostUp = a\xff\n", "wg0.conf:2: PostUp: is not UTF-8 text"},
-		{"[Interface]\nPostUp = " + strings.Repeat("a", maxWord) + "\n", "wg0.conf:2: PostUp: is longer than 4088 bytes; put it into a script"},
+		{"[Interface]\nPostUp = " + strings.Repeat("a", maxWord) + "\n", "wg0.conf:2: PostUp: is longer than 4062 bytes; put it into a script"},
 		{"[Interface]\n" + strings.Repeat("PostUp = a\n", maxCommands+1), "wg0.conf:66: PostUp: more than 64 of them; put them into a script"},
 	} {
 		_, err := importText("wg0.conf", withKeys(c.doc))
@@ -214,11 +214,11 @@ func FuzzImport(f *testing.F) {
 func TestExportHooks(t *testing.T) {
 	c, err := Parse("lab.toml", []byte(withKeys(`[interface]
 private_key = "$0"
-post_up = [["ip", "link"], ["sh", "-c", "set -e; a; b"], ["logger", "it's up", "!"]]
+post_up = [["ip", "link"], ["sh", "-c", "set -e; a; b"], ["bash", "-c", "set -eo pipefail; c | d"], ["logger", "it's up", "!"]]
 pre_down = [["x"]]
 `)))
 	must(t, err)
-	if want := "PostUp = ip link\nPostUp = a; b\nPostUp = logger 'it'\\''s up' !\nPreDown = x\n"; !strings.Contains(string(Export(c)), want) {
+	if want := "PostUp = ip link\nPostUp = a; b\nPostUp = c | d\nPostUp = logger 'it'\\''s up' !\nPreDown = x\n"; !strings.Contains(string(Export(c)), want) {
 		t.Errorf("%s", Export(c))
 	}
 }

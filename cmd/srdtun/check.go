@@ -25,10 +25,10 @@ keeps all other peers. A wrong file of the directory's owner, if that is not roo
 A line that ends with "(warning)" is about a value that is valid but looks like a mistake on
 this host; the exit code stays 0. If root checks a file of the service srdtun@NAME, there is
 a warning for each file, program, socket and port that the service cannot use. "check" also
-foresees the warnings of the start: another file with the same device or private key, another tunnel
-with the default route, a missing route to a peer, IPv6 that is off, metrics that everybody
-can read, and a device, address or port that another process has. If this process could not
-start the interface now, a warning has the words of the start.`,
+foresees the warnings of the start: another file with the same device or private key,
+another tunnel with the default route, a missing route to a peer, IPv6 that is off, metrics
+that everybody can read, and a device, address or port that another process has. If this
+process could not start the interface now, a warning has the words of the start.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {

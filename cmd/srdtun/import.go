@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -22,9 +23,9 @@ func importCommand() *cobra.Command {
 		Short: "Convert a wg-quick file into a configuration",
 		Long: `Convert a wg-quick file, such as /etc/wireguard/wg0.conf, to a configuration with
 the same meaning. Without ListenPort any free port is used. If two peers have the same
-prefix, the later one gets it. PreUp, PostUp, PreDown and PostDown become commands, with a
-shell if they need one; with --no-hooks they become comments. Peers get the names in the
-comments. A setting without a counterpart becomes a comment, with a line on standard
+prefix, the later one gets it. PreUp, PostUp, PreDown and PostDown become commands, which
+run in bash if they are more than plain words; with --no-hooks they become comments. Peers
+get the names in the comments. A setting without a counterpart becomes a comment, with a line on standard
 error.
 
 The result is written to /etc/srdtun under the same name, unless that file exists.
@@ -45,7 +46,8 @@ func importWG(file, output string, noHooks bool) error {
 	if err != nil {
 		return err
 	}
-	options := config.ImportOptions{NoHooks: noHooks, Tables: routingTables(tableDirs)}
+	_, noBash := exec.LookPath("bash")
+	options := config.ImportOptions{NoHooks: noHooks, NoBash: noBash != nil, Tables: routingTables(tableDirs)}
 	arg := output
 	switch output {
 	case "-":
