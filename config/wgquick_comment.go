@@ -185,9 +185,10 @@ func printableName(text string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// namePeers gives each peer a distinct name, taken from its comments.
+// namePeers gives each peer a distinct name, taken from its comments. Sections with the same key are
+// one peer.
 func (im *importer) namePeers() {
-	seen := map[string]bool{}
+	seen := map[string]string{} // public keys
 	words := im.wordsAreNames()
 	for _, p := range im.peers {
 		name := p.peerName()
@@ -197,11 +198,12 @@ func (im *importer) namePeers() {
 		if name == "" {
 			continue
 		}
-		for n, base := 2, name; seen[name] || peerid.CheckName(name) != nil; n++ {
+		key := p.field("public_key").value
+		for n, base := 2, name; seen[name] != "" && seen[name] != key || peerid.CheckName(name) != nil; n++ {
 			more := fmt.Sprintf("-%d", n)
 			name = clipName(base, maxNameBytes-len(more)) + more
 		}
-		seen[name] = true
+		seen[name] = key
 		p.fields = slices.Insert(p.fields, 0, &wgField{key: "name", word: "[Peer]", line: p.line, value: inTOML(name)})
 	}
 }

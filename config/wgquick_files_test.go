@@ -367,3 +367,25 @@ Endpoint = b.example:2
 		t.Errorf("%q", got.Notes)
 	}
 }
+
+// If two sections have the same key, the peer has the name and the prefixes of the later section.
+func TestNameOfThePeerThatCounts(t *testing.T) {
+	for names, want := range map[[2]string]string{
+		{"# Client: alice\n", "# Client: bob\n"}:   "bob",
+		{"# Client: alice\n", "# Client: alice\n"}: "alice",
+		{"# Client: alice\n", ""}:                  "alice",
+		{"", "# Client: bob\n"}:                    "bob",
+	} {
+		text, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\n\n"+
+			names[0]+"[Peer]\nPublicKey = $1\nAllowedIPs = 10.1.0.0/16\n\n"+
+			names[1]+"[Peer]\nPublicKey = $1\nAllowedIPs = 10.2.0.0/16\n\n# Client: carol\n[Peer]\nPublicKey = $2\n"))
+		must(t, err)
+		c, err := Parse("wg0.toml", []byte(text))
+		if err != nil || len(c.Peers) != 2 || c.Peers[0].Name != want || fmt.Sprint(c.Peers[0].AllowedIPs) != "[10.2.0.0/16]" || c.Peers[1].Name != "carol" {
+			t.Errorf("%q: %v\n%s", names, err, text)
+		}
+		if !strings.Contains(string(text), "[[peer]]\nname = ") {
+			t.Errorf("%q: the name is not the first key:\n%s", names, text)
+		}
+	}
+}

@@ -106,13 +106,12 @@ func (im *importer) mergePeers() {
 		}
 		im.note(p.line, "[Peer]", "has the key of the peer of line %d; the later one counts, as with wg", old.line)
 		old.drop("allowed_ips")
-		for _, f := range p.fields {
-			if f.key == "name" && old.field("name") != nil {
-				continue
+		for _, f := range old.fields {
+			if p.field(f.key) == nil {
+				p.fields = append(p.fields, f)
 			}
-			old.drop(f.key)
-			old.fields = append(old.fields, f)
 		}
+		old.fields = p.fields
 		for _, block := range p.lead {
 			old.remarks = append(old.remarks, block...)
 		}
