@@ -19,8 +19,9 @@ func checkCommand() *cobra.Command {
 		Use:   "check NAME|FILE",
 		Short: "Check a configuration",
 		Long: `Check a configuration and the files of its [peers] dir. The first fault of each file is
-printed with file, line and key. A running daemon ignores a wrong file of that directory and
-keeps all other peers. A wrong file of the directory's owner, if that is not root, is a warning.
+printed with file, line and key. The daemon starts without a wrong file of that directory, and
+keeps all other peers. But "check" then exits with 78, so that a mistake is found before the
+start. A wrong file of the directory's owner, if that is not root, is a warning.
 
 A line that ends with "(warning)" is about a value that is valid but looks like a mistake on
 this host; the exit code stays 0. If root checks a file of the service srdtun@NAME, there is
@@ -40,7 +41,7 @@ process could not start the interface now, a warning has the words of the start.
 			if err != nil {
 				return err
 			}
-			tellFiles(faults, "")
+			tellFiles(faults, ": left out")
 			tellFiles(guests, ": left out (warning)")
 			if len(faults) > 0 {
 				return &toldError{faults[0]}
