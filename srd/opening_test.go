@@ -511,7 +511,7 @@ func TestLateResponseProvesNoLargerSize(t *testing.T) {
 	}
 }
 
-// After the first unansweredMost messages, challenges of new paths are a small part of the
+// After the first openEvenly messages, challenges of new paths are a small part of the
 // packets. If a hundred peers begin at once, the challenges of all their paths would otherwise
 // take the processors of the common host for seconds.
 func TestPathsOpenWithTheTraffic(t *testing.T) {
@@ -519,11 +519,11 @@ func TestPathsOpenWithTheTraffic(t *testing.T) {
 	s.c.env.cfg.Eager = false
 	s.c.SetTuples(s.now, s.tuples(64))
 	s.wait(time.Second)
-	for _, n := range []uint64{1, unansweredMost, 10 * openEvenly, 100 * openEvenly} {
+	for _, n := range []uint64{1, openEvenly, 10 * openEvenly, 100 * openEvenly} {
 		s.c.env.stats.Sent = s.c.paths.known + n
 		s.c.paths.need()
 		s.wait(10 * time.Second)
-		if got, want := len(s.c.paths.table), min(64, openIdle+int(min(n, unansweredMost+n/openEvenly))); got != want {
+		if got, want := len(s.c.paths.table), min(64, openIdle+int(min(n, openEvenly+n/openEvenly))); got != want {
 			t.Errorf("%d paths after %d messages, want %d", got, n, want)
 		}
 	}

@@ -70,7 +70,7 @@ func (ps *paths) firstSize(p *path) int {
 // some 3 KB of probes at each end, and most members of a fleet never exchange messages.
 const openIdle = 2
 
-// openEvenly is the number of messages that open one more path (U1). The first unansweredMost
+// openEvenly is the number of messages that open one more path (U1). The first openEvenly
 // messages open a path each. Then challenges are about 5 % of the packets: if a hundred peers
 // begin at once to send to one host, the challenges of all their paths take its processors for
 // seconds.
@@ -81,7 +81,7 @@ const openEvenly = 24
 // paths may have failed unnoticed.
 func (ps *paths) need() {
 	n := ps.stats.Sent + ps.stats.Received - ps.known
-	n = min(n, unansweredMost+n/openEvenly)
+	n = min(n, openEvenly+n/openEvenly)
 	if ps.unanswered() {
 		n += probesMost
 	}
